@@ -17,7 +17,7 @@ LONGEST = (
     "tests/surfaces/web/test_views.py",
     "tests/attacks/test_canary.py",
     "tests/surfaces/web/",
-    "tests/execution/test_parity.py",
+    "tests/execution/test_runtime_parity.py",
     "tests/sources/mcp/test_transports.py",
     "tests/surfaces/cli/",
     "tests/attacks/",

@@ -17,9 +17,9 @@ import sqlalchemy as sa
 from executor.errors import AlreadySettled, Conflict, Forbidden, InteractionExpired, InvalidRequest, NotFound
 from executor.execution.approvals import pending_limits
 from executor.execution.approvals.expiry import expire
-from executor.execution.policies.always import draft_rule
+from executor.execution.policies.always import draft_policy
+from executor.model.identity.permissions import MEMBER
 from executor.model.ids import now_ms
-from executor.model.permissions import MEMBER
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import policies
 from executor.storage.executions import calls, events, interactions
@@ -176,7 +176,7 @@ async def test_5_the_document_changes_between_approval_and_call(harness: Executo
     body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"key": {"type": "string"}}}}}}
     operation = {"tags": ["entries"], "operationId": "addEntry", "requestBody": body, "responses": {}}
     document |= {"paths": {"/transfers": {"post": operation}}, "servers": [{"url": harness.ledger.url}]}
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     request = SourceRequest(
         location="x.json",
         document=json.dumps(document).encode(),
@@ -196,7 +196,7 @@ async def test_5_the_base_url_changes_between_approval_and_call(harness: Executo
     """Defence: `destination(source)` in `Bindings.bind`."""
     outcome = await harness.run(WRITE)
     workspace_id, document = harness.executor.tenancy.workspace.id, f"{harness.ledger.url}/openapi.json"
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     elsewhere = SourceRequest(
         location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
     )
@@ -283,7 +283,7 @@ async def test_7_approving_after_expiry_denial_or_cancel(harness: ExecutorHarnes
     assert harness.effects() == []
 
 
-async def test_7_a_question_past_its_time_can_not_be_approved_before_it_is_swept(harness: ExecutorHarness) -> None:
+async def test_7_an_approval_past_its_time_can_not_be_approved_before_it_is_swept(harness: ExecutorHarness) -> None:
     """Defence: `expires_at` in `check_open`."""
     outcome = await harness.run(WRITE)
     late = sa.update(core.interactions).values(expires_at=now_ms() - 1)
@@ -318,7 +318,7 @@ async def test_8_adding_sources_is_never_allowed_for_more_than_one_call(harness:
     asked, call = outcome.interactions[0], await call_of(harness, outcome.execution.id)
     with pytest.raises(InvalidRequest, match="one call at a time"):
         if scope == "always":
-            await draft_rule(harness.executor.pipeline, asked, call)
+            await draft_policy(harness.executor.pipeline, asked, call)
         else:
             await harness.settle(outcome, "approve", scope=scope)
 
@@ -332,20 +332,20 @@ async def call_of(harness: ExecutorHarness, execution_id: str) -> Any:
     return found[-1]
 
 
-async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(harness: ExecutorHarness) -> None:
-    """Defence: `position` in `draft_rule`: whatever stands above the rule that asked still comes first."""
+async def test_always_makes_the_narrowest_policy_just_before_the_one_that_asked(harness: ExecutorHarness) -> None:
+    """Defence: `position` in `draft_policy`: whatever stands above the policy that asked still comes first."""
     large = {"path": "/amount", "test": "at_least", "value": 1000}
     deny = await harness.policy("ledger.entries.addEntry", "deny", large)
     ask = await harness.policy("ledger.entries.*", "require_approval")
     outcome = await harness.run(WRITE)
     asked, call = outcome.interactions[0], await call_of(harness, outcome.execution.id)
-    always = await draft_rule(harness.executor.pipeline, asked, call)
+    always = await draft_policy(harness.executor.pipeline, asked, call)
     await harness.settle(outcome, "approve", scope="always", always=always)
     assert value(await harness.wait(outcome.execution.id)) == {"kind": "entries", "key": "a"}
     workspace_id = harness.executor.tenancy.workspace.id
-    rules = await harness.executor.database.read(lambda c: policies.listing(c, workspace_id))
-    assert [rule.id for rule in rules] == [deny.id, rules[1].id, ask.id]
-    made = rules[1]
+    listed = await harness.executor.database.read(lambda c: policies.listing(c, workspace_id))
+    assert [policy.id for policy in listed] == [deny.id, listed[1].id, ask.id]
+    made = listed[1]
     agent = harness.executor.tenancy.agent.id
     assert (made.pattern, made.action, made.actor_id, made.effect) == (
         "ledger.entries.addEntry",
@@ -361,10 +361,10 @@ async def test_always_makes_the_narrowest_rule_just_before_the_one_that_asked(ha
     assert (await harness.run('await tools.ledger.transfers.transfer({key: "a"})')).execution.status == "paused"
 
 
-async def test_a_member_can_not_make_a_rule_by_approving(harness: ExecutorHarness) -> None:
+async def test_a_member_can_not_make_a_policy_by_approving(harness: ExecutorHarness) -> None:
     """Defence: `check_permitted` in `Engine.settle`."""
     outcome = await harness.run(WRITE)
-    always = await draft_rule(
+    always = await draft_policy(
         harness.executor.pipeline, outcome.interactions[0], await call_of(harness, outcome.execution.id)
     )
     member = replace(harness.executor.tenancy.operator, permissions=MEMBER)
@@ -376,10 +376,10 @@ async def test_a_member_can_not_make_a_rule_by_approving(harness: ExecutorHarnes
     assert settled.scope == "execution"
 
 
-async def test_a_rule_shown_under_other_policies_is_not_saved(harness: ExecutorHarness) -> None:
-    """Defence: the revision in `save_rule`."""
+async def test_a_policy_shown_under_other_policies_is_not_saved(harness: ExecutorHarness) -> None:
+    """Defence: the revision in `add_policy`."""
     outcome = await harness.run(WRITE)
-    always = await draft_rule(
+    always = await draft_policy(
         harness.executor.pipeline, outcome.interactions[0], await call_of(harness, outcome.execution.id)
     )
     await harness.policy("ledger.**", "require_approval", position=0)
@@ -388,7 +388,7 @@ async def test_a_rule_shown_under_other_policies_is_not_saved(harness: ExecutorH
     assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
 
 
-def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
+def test_a_policy_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
     """Defence: `check_breadth` in `execution/policies/always.py`."""
     path = f"/v1/interactions/{paused['interactions'][0]['id']}"
     draft = daemon.get(f"{path}/rule?pin=/name").json
@@ -408,10 +408,10 @@ def test_a_rule_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: Any
     settled = daemon.post(f"{path}/approve", {"scope": "always", "rule": pinned})
     assert (settled.status, settled.json["scope"]) == (200, "always")
     assert daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json["status"] == "completed"
-    [rule] = daemon.get("/v1/policies").json["items"]
-    assert rule["text"] == draft["rule"]["text"]
+    [policy] = daemon.get("/v1/policies").json["items"]
+    assert policy["text"] == draft["rule"]["text"]
     assert daemon.execute('await tools.shop.things.createThing({name: "rug"})')["status"] == "paused"
-    assert daemon.request("DELETE", f"/v1/policies/{rule['id']}").status == 204
+    assert daemon.request("DELETE", f"/v1/policies/{policy['id']}").status == 204
 
 
 # -- 13 prompt forging -----------------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ async def test_13_a_megabyte_of_arguments_is_cut_and_said_to_be(harness: Executo
 # -- 14 flooding ------------------------------------------------------------------------------------------------------
 
 
-async def test_14_one_execution_floods_people_with_questions(
+async def test_14_one_execution_floods_people_with_approvals(
     harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Defence: the limit of an execution in `OpenApprovals.admit`."""
@@ -500,7 +500,7 @@ async def test_15_a_denied_call_is_tried_again_without_asking_anybody(harness: E
 
 
 async def test_15_a_denied_call_with_other_arguments_is_asked_again(harness: ExecutorHarness) -> None:
-    """A denial is about what was shown; anything else is a question of its own, bounded by the flood limits."""
+    """A denial is about what was shown; anything else is an approval of its own, bounded by the flood limits."""
     outcome = await harness.run("""
         try { await tools.ledger.entries.addEntry({key: "a"}) } catch (e) {}
         await tools.ledger.entries.addEntry({key: "a "});

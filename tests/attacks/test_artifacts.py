@@ -49,7 +49,7 @@ async def harness(
 
 
 async def test_a_large_echo_is_redacted_before_it_is_kept(harness: ConnectionHarness, tmp_path: Path) -> None:
-    """Defence: `errand.clean` in `CallSender.send` comes before the journal, and only the journal keeps artifacts."""
+    """Defence: `CallCredential.clean` comes before the journal, and only the journal keeps artifacts."""
     await harness.connect("token", {"token": CANARY})
     done = await harness.run("return [await tools.guarded.use.hugeBearer({})]")
     assert done.execution.status == "completed", done.execution.failure

@@ -121,7 +121,7 @@ def made_nothing(home: Daemon, namespace: str) -> bool:
     return operator(home).get(f"/v1/sources/{namespace}").status == 404
 
 
-def test_68_a_question_that_gets_no_answer_from_members_waits_for_an_administrator(
+def test_68_an_approval_that_gets_no_answer_from_members_waits_for_an_administrator(
     home: Daemon, vault: Upstream, member: Caller, admin: Caller
 ) -> None:
     arguments = {"url": f"{vault.url}/openapi.json", "namespace": "approved"}

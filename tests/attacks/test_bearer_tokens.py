@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from executor.model.permissions import AGENT
-from tests.identity.test_bearer import ask
+from executor.model.identity.permissions import AGENT
+from tests.identity.test_bearer_tokens import ask
 from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.token_issuer import SCOPE, TokenIssuer, a_key, encoded, issuing
 from tests.surfaces.api.daemon_server import Daemon, running_daemon

@@ -53,7 +53,10 @@ def test_19_the_log_was_written_at_the_level_debug(run: Run) -> None:
 
 
 def test_18_nothing_in_any_answer_to_anybody(run: Run) -> None:
-    """18, 19, 22, 23: results, failures, questions, events and the audit. Defence: `errand.clean` and `errand.told`."""
+    """18, 19, 22, 23: results, failures, approvals, events and the audit.
+
+    Defence: `clean` and `handle_failure` of `CallCredential`.
+    """
     hits = {name: found for name, body in run.answers.items() if (found := run.canaries.found(body))}
     assert hits == {}
     assert sum(b"[redacted]" in body for body in run.answers.values()) > 40

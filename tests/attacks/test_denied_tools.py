@@ -28,7 +28,7 @@ def agent_id(daemon: Daemon) -> str:
     return str(daemon.executor.tenancy.agent.id)
 
 
-RULES: dict[str, dict[str, Any]] = {
+POLICIES: dict[str, dict[str, Any]] = {
     "by its path": {"pattern": PATH},
     "by a pattern": {"pattern": "bank.money.*"},
     "for one actor": {"pattern": "bank.**", "actor": "agent"},
@@ -37,9 +37,9 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(params=RULES)
+@pytest.fixture(params=POLICIES)
 def denied(request: pytest.FixtureRequest, daemon: Daemon, paid: list[Got]) -> Iterator[str]:
-    made = daemon.post("/v1/policies", {"action": "deny", **RULES[request.param]})
+    made = daemon.post("/v1/policies", {"action": "deny", **POLICIES[request.param]})
     assert made.status == 201, made.body
     yield request.param
     daemon.request("DELETE", f"/v1/policies/{made.json['id']}")
@@ -60,7 +60,7 @@ def test_80_the_api_describes_it_to_nobody_it_is_denied_to(daemon: Daemon, denie
     digest = daemon.get(f"/v1/tools/{PATH}").json.get("schemaDigest", "")
     if digest:
         assert daemon.get(f"/v1/tools/versions/{digest}", role="agent").status == 404
-    assert daemon.get(f"/v1/tools/{PATH}").status == 200  # whoever administers the rules sees what they deny
+    assert daemon.get(f"/v1/tools/{PATH}").status == 200  # whoever administers the policies sees what they deny
 
 
 def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denied: str) -> None:

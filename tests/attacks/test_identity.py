@@ -34,7 +34,7 @@ def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon, mon
 
 
 def test_guessing_links_and_invitations_is_slowed_too(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Defence: `attempts.spend` in surfaces/api/routes/auth.py and surfaces/api/routes/members.py."""
+    """Defence: `attempts.spend` in surfaces/api/routes/identity/auth.py and surfaces/api/routes/identity/members.py."""
     stop_rate_limit_clocks(daemon, monkeypatch)
     for path in ("/v1/auth/sign-in", "/v1/invitations/accept"):
         daemon.executor.authenticator.attempts.clear()
@@ -50,7 +50,7 @@ def test_a_forwarded_address_does_not_choose_what_is_recorded(daemon: Daemon) ->
 
 
 def test_a_program_makes_itself_another_credential(daemon: Daemon) -> None:
-    """Defence: `@needs("human")` in surfaces/api/routes/keys.py; what was revoked would live on in what it made."""
+    """Defence: `@needs("human")` in surfaces/api/routes/identity/keys.py: a revoked key would live on in others."""
     programs = (
         identities.keyed(daemon, "discover", "execute", "read"),
         identities.agent(daemon, "minter"),

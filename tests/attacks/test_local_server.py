@@ -133,7 +133,7 @@ def test_51_a_token_in_a_query_string_opens_nothing_and_is_not_repeated(daemon: 
 
 
 def test_51_what_signs_in_stands_in_no_address_that_a_server_sees_and_in_no_log(daemon: Daemon) -> None:
-    """Defence: the `#` in surfaces/api/routes/auth.py; a browser keeps what is behind it to itself."""
+    """Defence: the `#` in surfaces/api/routes/identity/auth.py; a browser keeps what is behind it to itself."""
     text = io.StringIO()
     handler = logging.StreamHandler(text)
     logging.getLogger().addHandler(handler)

@@ -140,7 +140,9 @@ def settle(daemon: Daemon, view: Any, act: str, **body: Any) -> Any:
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 @pytest.mark.parametrize("how", ["drop", "502", "504", "520", "524"])
-def test_86_a_write_whose_answer_was_lost_is_a_question(daemon: Daemon, fresh: Upset, how: str, language: str) -> None:
+def test_86_a_write_whose_answer_was_lost_needs_a_decision(
+    daemon: Daemon, fresh: Upset, how: str, language: str
+) -> None:
     """Defence: `is_lost` in execution/failures.py, `ApprovalRequests.lose`."""
     view = call(daemon, "api.m.write", language, how=how)
     assert view["status"] == "paused", view
@@ -214,7 +216,7 @@ def test_86_what_the_service_answers_is_no_lost_answer(daemon: Daemon, fresh: Up
     assert len(fresh.took) == 1
 
 
-def test_86_a_write_that_never_left_is_no_question(daemon: Daemon, fresh: Upset) -> None:
+def test_86_a_write_that_never_left_needs_no_decision(daemon: Daemon, fresh: Upset) -> None:
     document = {**fresh.document(), "servers": [{"url": f"http://127.0.0.1:{unused()}"}]}
     add(daemon, "nowhere", kind="openapi", location="x.json", document=json.dumps(document), inheritRules=True)
     view = call(daemon, "nowhere.m.write", how="ok")

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.connections.oauth.test_daemon import with_cookie
+from tests.connections.oauth.test_login import with_cookie
 from tests.sources.upstream import Upstream, as_json, serving
 from tests.support.login_harness import visit
 from tests.support.loopback import Authority, listening

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.connections.oauth.test_daemon import Place, with_cookie
+from tests.connections.oauth.test_login import Place, with_cookie
 from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
 from tests.surfaces.api.daemon_server import Daemon, running_daemon

@@ -91,7 +91,7 @@ async def test_28_a_refused_grant_is_not_tried_in_a_loop(harness: LoginHarness) 
 async def test_28_a_refresh_token_shown_again_by_a_thief_costs_the_grant_and_nothing_else(
     harness: LoginHarness,
 ) -> None:
-    """Defence: `lost and mine` in grants.py `_failed`: a revoked family becomes a question, for one connection."""
+    """Defence: `lost and mine` in grants.py `_failed`: a revoked family becomes an interaction, for one connection."""
     await harness.login()
     await harness.login(name="other")
     found = await harness.database.read(lambda c: connections.of_source(c, harness.source.id))

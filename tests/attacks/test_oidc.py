@@ -183,7 +183,7 @@ def test_open_redirect_in_return_to(daemon: Daemon, where: str) -> None:
 
 
 def test_two_values_for_one_name(daemon: Daemon) -> None:
-    """The defence: `single` in surfaces/api/routes/oidc.py."""
+    """The defence: `single` in surfaces/api/routes/identity/oidc.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
     refused(browser, browser.come_back(f"{back}&code=other"))
@@ -244,7 +244,7 @@ def test_a_sign_in_that_took_too_long(daemon: Daemon) -> None:
 
 
 def test_what_the_provider_says_is_shown_as_text(daemon: Daemon) -> None:
-    """The defence: `escape` in surfaces/api/routes/oidc.py, and a policy that runs no script."""
+    """The defence: `escape` in surfaces/api/routes/identity/oidc.py, and a policy that runs no script."""
     browser = Browser(daemon)
     back = query_of(consent(browser.start()))
     told = {"state": back["state"], "iss": back["iss"], "error": "x", "error_description": "<script>alert(1)</script>"}

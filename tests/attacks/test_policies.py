@@ -1,4 +1,4 @@
-"""Attacks 9 to 12: on what the rules say, through code in the real sandbox."""
+"""Attacks 9 to 12: on what the policies say, through code in the real sandbox."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ async def test_11_a_server_says_that_its_tool_only_reads(harness: ExecutorHarnes
 
 
 async def test_12_a_get_that_has_effects_can_be_governed(harness: ExecutorHarness) -> None:
-    """Defence: a rule overrules the effect (`first` in `policy/decide.py`); by the document alone nobody can tell."""
+    """Defence: a policy overrules the effect (`first` in `policy/decide.py`); by the document alone nobody can tell."""
     await harness.policy("ledger.slow.*", "require_approval")
     assert (await harness.run("await tools.ledger.slow.wait({ms: 1})")).execution.status == "paused"
 

@@ -82,7 +82,7 @@ WAYS: list[tuple[str, str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("tool", "way", "values"), WAYS)
 async def test_echoing_upstream(harness: ConnectionHarness, tool: str, way: str, values: dict[str, str]) -> None:
-    """18, 22: a service that echoes the credential, plain or encoded. Defence: `errand.clean` in `CallSender.send`."""
+    """18, 22: a service that echoes the credential, plain or encoded. Defence: `CallCredential.clean`."""
     await harness.connect(way, values)
     done = await harness.run(f"return await tools.guarded.use.{tool}({{}})")
     assert MARK in json.dumps(value(done))
@@ -90,7 +90,7 @@ async def test_echoing_upstream(harness: ConnectionHarness, tool: str, way: str,
 
 
 async def test_echo_in_an_error(harness: ConnectionHarness) -> None:
-    """19: the echo is in a failure. Defence: `errand.told` in `CallSender.send`."""
+    """19: the echo is in a failure. Defence: `CallCredential.handle_failure` in `CallSender.send`."""
     await harness.connect("token", {"token": CANARY})
     code = "try { await tools.guarded.use.fails({}) } catch (e) { return [e.message, e.hint, e.details] }"
     done = await harness.run(code)
@@ -206,7 +206,7 @@ async def test_secret_in_a_query_string(harness: ConnectionHarness, caplog: pyte
 
 
 async def test_plaintext_in_database_wal_or_backup(harness: ConnectionHarness, tmp_path: Path) -> None:
-    """24: nothing that is stored holds a value in the clear. Defence: `Secrets.keep` seals; `Statics.hidden`."""
+    """24: nothing that is stored holds a value in the clear. Defence: `Secrets.keep` seals; `SourceHeaders.seal`."""
     secrets, by = harness.executor.secrets, harness.executor.tenancy.operator
     await secrets.set(harness.workspace_id, "mail", CANARY, by=by)
     await harness.connect("token", {"token": CANARY})
@@ -226,7 +226,7 @@ async def test_plaintext_in_database_wal_or_backup(harness: ConnectionHarness, t
 async def test_a_static_header_of_an_older_version_is_sealed_and_leaves_no_trace(
     settings: Settings, service: ProtectedService, tmp_path: Path
 ) -> None:
-    """24: what was written in the clear once. Defence: `Statics.migrate`, and `Database.compact` after it."""
+    """24: what was written in the clear once. Defence: `SourceHeaders.migrate`, and `Database.compact` after it."""
     executor = await Executor.open(settings)
     harness = ConnectionHarness(executor, service)
     source = await harness.add_source()
@@ -261,7 +261,7 @@ async def test_a_credential_rebound_to_another_host(harness: ConnectionHarness, 
     await harness.connect("token", {"token": CANARY})
     harness.service.extra = {"servers": [{"url": thief.url}]}
     harness.executor.egress.allow_private = True
-    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, (await harness.source()).id)
     paused = await harness.run("return await tools.guarded.use.bearer({})")
     [asked] = paused.interactions
     assert asked.prompt["credential"]["origin"] == thief.url and thief.calls == []
@@ -278,7 +278,7 @@ async def test_an_operation_with_a_server_of_its_own_gets_no_credential_of_the_s
     paths["/bearer"]["servers"] = [{"url": thief.url}]
     harness.service.extra = {"paths": paths}
     harness.executor.egress.allow_private = True
-    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, (await harness.source()).id)
     paused = await harness.run("return await tools.guarded.use.bearer({})")
     assert paused.execution.status == "paused" and thief.calls == []
 
@@ -308,7 +308,7 @@ async def test_host_content_length_or_authorization_overridden_by_arguments(harn
     paths["/query"]["get"]["parameters"] = [{"in": "query", "name": "api_key", "schema": {"type": "string"}}]
     paths["/header"]["get"]["parameters"] = [{"in": "header", "name": "X-Api-Key", "schema": {"type": "string"}}]
     harness.service.extra = {"paths": paths}
-    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, (await harness.source()).id)
     for way in ("token", "query_key", "header_key"):
         await harness.connect(way, {"token" if way == "token" else "key": CANARY}, name=way)
     forged = "{Authorization: 'Bearer forged', Host: 'evil', 'Content-Length': '1', api_key: 'forged'}"

@@ -35,9 +35,9 @@ def bounded(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Iterator[deliver
     """Room for two of them in memory."""
     monkeypatch.setattr(deliveries, "MOST_HELD", 2 * SIZE + 1_000_000)
     under_way = daemon.front.deliveries
-    wait_for(lambda: under_way.held == under_way.spilled == 0, LIMIT)
+    wait_for(lambda: under_way.held == under_way.spilled_bytes == 0, LIMIT)
     yield under_way
-    wait_for(lambda: under_way.held == under_way.spilled == 0, LIMIT)
+    wait_for(lambda: under_way.held == under_way.spilled_bytes == 0, LIMIT)
 
 
 def slow_reader(caller: Caller, path: str, stack: ExitStack) -> socket.socket:
@@ -67,7 +67,7 @@ def test_slow_readers_hold_bounded_memory_and_get_every_byte(
     path, answer = large
     with ExitStack() as stack:
         readers = [slow_reader(operator(daemon), path, stack) for _ in range(READERS)]
-        wait_for(lambda: bounded.held + bounded.spilled >= READERS * SIZE, LIMIT)
+        wait_for(lambda: bounded.held + bounded.spilled_bytes >= READERS * SIZE, LIMIT)
         assert bounded.held <= deliveries.MOST_HELD
         assert hashlib.sha256(operator(daemon).get(path).body).digest() == hashlib.sha256(answer).digest()
         assert daemon.get("/healthz").status == 200
@@ -88,7 +88,7 @@ def test_when_the_room_for_slow_readers_is_full_the_slowest_is_dropped(
         readers = [slow_reader(operator(daemon), path, stack) for _ in range(READERS)]
         wait_for(lambda: "dropped a slow reader" in caplog.text, LIMIT)
         assert operator(daemon).get(path).body == answer
-        assert bounded.spilled <= deliveries.MOST_SPILLED
+        assert bounded.spilled_bytes <= deliveries.MOST_SPILLED
         whole = [read_to_end(reader) == answer for reader in readers]
         assert 2 <= whole.count(True) < READERS
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
@@ -102,7 +102,7 @@ def test_a_half_read_answer_is_broken_off_when_its_credential_ends(
     key = keyed(daemon, "read")
     with ExitStack() as stack:
         readers = [slow_reader(key, path, stack) for _ in range(number)]
-        wait_for(lambda: bounded.held + bounded.spilled >= number * SIZE, LIMIT)
+        wait_for(lambda: bounded.held + bounded.spilled_bytes >= number * SIZE, LIMIT)
         newest = operator(daemon).get("/v1/keys").json["items"][-1]
         assert operator(daemon).delete(f"/v1/keys/{newest['id']}").status == 204
         for reader in readers:

@@ -96,7 +96,7 @@ async def test_a_changed_catalog_changes_the_verdict(checks: CheckerHarness, led
 
 async def test_the_same_code_is_checked_once(checks: CheckerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "return await tools.ledger.entries.listEntries()"
-    assert checks.checker.known(checks.workspace_id, "typescript", code) is None
+    assert checks.checker.find_known(checks.workspace_id, "typescript", code) is None
     await checks.verdict(code)
     monkeypatch.setattr(checks.checker.typescript, "check", lambda *_, **__: pytest.fail("it was checked twice"))
     assert value(await checks.harness.run(code)) is not None

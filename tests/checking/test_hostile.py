@@ -193,7 +193,7 @@ async def test_code_the_checker_failed_on_is_not_tried_again_at_once(
     monkeypatch.setattr(typescript.language_server, "program", lambda: None)
     code = "return await tools.ledger.entries.addEntry({key: 3})"
     assert "no TypeScript checker" in (await checks.verdict(code)).unavailable
-    known = checks.checker.known(checks.workspace_id, "typescript", code)
+    known = checks.checker.find_known(checks.workspace_id, "typescript", code)
     assert known is not None and known.unavailable
 
 

@@ -107,7 +107,7 @@ def test_a_call_that_waits_goes_on_when_its_credential_is_given_with_the_source(
     assert daemon.request("DELETE", f"/v1/connections/{made.json['id']}").status == 200
 
 
-def test_questions_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemon, service: ProtectedService) -> None:
+def test_approvals_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemon, service: ProtectedService) -> None:
     daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "gone"})
     code = "try { return await tools.gone.use.bearer({}) } catch (error) { return error.message }"
     waiting = daemon.execute(code)

@@ -61,11 +61,11 @@ class ExecutorHarness:
         return await self.executor.engine.settle(operator, outcome.interactions[index].id, decision, **options)
 
     async def policy(self, pattern: str, action: Any, *conditions: Any, **options: Any) -> Policy:
-        """A rule of the workspace; `conditions` as in the API."""
+        """A policy of the workspace; `conditions` as in the API."""
         position, local = options.pop("position", None), self.executor.tenancy
-        rule = draft(pattern, action, conditions, **{"owner_id": local.workspace.id, **options})
+        policy = draft(pattern, action, conditions, **{"owner_id": local.workspace.id, **options})
         return await self.executor.database.write(
-            lambda c: policies.add(c, local.workspace.id, rule, position, by=local.operator)
+            lambda c: policies.add(c, local.workspace.id, policy, position, by=local.operator)
         )
 
     def effects(self) -> list[tuple[str, str]]:

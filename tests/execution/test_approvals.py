@@ -16,6 +16,7 @@ from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import calls, events, interactions
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 
@@ -23,12 +24,12 @@ WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 async def test_a_write_pauses_and_shows_exactly_what_it_would_do(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     assert outcome.execution.status == "paused"
-    [question] = outcome.interactions
-    assert question.kind == "approval"
-    assert question.prompt["tool"] == "ledger.entries.addEntry"
-    assert question.prompt["arguments"] == {"key": "a", "amount": 5}
-    assert question.prompt["effect"] == "write"
-    assert question.prompt["host"] == harness.ledger.url
+    [approval] = outcome.interactions
+    assert approval.kind == "approval"
+    assert approval.prompt["tool"] == "ledger.entries.addEntry"
+    assert approval.prompt["arguments"] == {"key": "a", "amount": 5}
+    assert approval.prompt["effect"] == "write"
+    assert approval.prompt["host"] == harness.ledger.url
     assert harness.effects() == []
 
 
@@ -103,7 +104,7 @@ async def test_a_decision_is_made_once_even_when_two_race(harness: ExecutorHarne
         await harness.settle(outcome, "deny")
 
 
-async def test_another_workspace_does_not_see_the_question(harness: ExecutorHarness) -> None:
+async def test_another_workspace_does_not_see_the_approval(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     stranger = replace(harness.executor.tenancy.operator, workspace_id="ws_other")
     with pytest.raises(NotFound):
@@ -122,7 +123,7 @@ async def test_nothing_can_be_approved_after_a_cancel(harness: ExecutorHarness) 
     assert harness.effects() == []
 
 
-async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(harness: ExecutorHarness) -> None:
+async def test_an_approval_that_nobody_answers_expires_and_the_code_is_told(harness: ExecutorHarness) -> None:
     outcome = await harness.run("try { " + WRITE + " } catch (e) { return e.code }")
     in_ten_days = now_ms() + 10 * 86_400_000
     assert await expire(harness.executor.database, harness.executor.engine.settle_by, in_ten_days) == 1
@@ -135,12 +136,12 @@ async def test_a_question_that_nobody_answers_expires_and_the_code_is_told(harne
 async def test_an_approval_that_is_used_too_late_is_asked_again(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     asked = outcome.interactions[0]
-    questions = ApprovalRequests(outcome.execution, harness.executor.pipeline, 1000)
+    approvals = ApprovalRequests(outcome.execution, harness.executor.pipeline, 1000)
     late = replace(asked, status="approved", expires_at=now_ms() - 1)
     workspace_id = harness.executor.tenancy.workspace.id
     [call] = await harness.executor.database.read(lambda c: calls.of_execution(c, workspace_id, outcome.execution.id))
-    assert isinstance(await questions.judge(call, replace(asked, status="approved")), Tool)
-    again = await questions.judge(call, late)
+    assert isinstance(await approvals.judge(call, replace(asked, status="approved")), Tool)
+    again = await approvals.judge(call, late)
     assert isinstance(again, Interaction)
     assert "expired" in again.prompt["reason"]
 
@@ -178,7 +179,7 @@ async def test_a_policy_that_denies_meanwhile_overrules_the_approval(harness: Ex
 async def test_a_source_that_moved_meanwhile_is_asked_about_again(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     workspace_id, document = harness.executor.tenancy.workspace.id, f"{harness.ledger.url}/openapi.json"
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     elsewhere = SourceRequest(
         location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
     )
@@ -252,7 +253,7 @@ async def test_a_run_with_work_left_takes_a_decision_without_parking(harness: Ex
         await slow;
         return [entry.key, after.key];
     """
-    execution = await harness.executor.engine.submit(agent, code)
+    execution = await submit(harness.executor.engine, agent, code)
     pending: list[Interaction] = []
     async with asyncio.timeout(120):
         while not pending:

@@ -11,6 +11,7 @@ from executor.execution.backlog import STANDBY, Backlog, Waiting
 from executor.settings import Settings
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 LANE = ("actor", "typescript")
 
@@ -23,7 +24,7 @@ def test_only_a_few_of_an_actor_are_in_memory_and_each_that_leaves_makes_room_fo
     assert taken == [str(n) for n in range(STANDBY)] and not backlog.admits(LANE)
     assert backlog.admits(("other", "typescript")) and backlog.admits(("actor", "python"))
     for _ in range(10):
-        backlog.left(LANE)
+        backlog.leave(LANE)
     assert taken == [str(n) for n in range(STANDBY + 10)]
 
 
@@ -35,7 +36,7 @@ def test_what_was_cancelled_is_passed_over() -> None:
         backlog.put(one)
     for one in waiting[STANDBY : STANDBY + 2]:
         backlog.forget(one)
-    backlog.left(LANE)
+    backlog.leave(LANE)
     assert taken[STANDBY:] == [str(STANDBY + 2)] and backlog.get(str(STANDBY)) is None
 
 
@@ -50,7 +51,7 @@ async def test_a_queued_execution_says_so_ends_can_be_cancelled_and_is_waited_fo
     monkeypatch.setattr("executor.execution.backlog.STANDBY", 1)
     agent, engine = harness.executor.tenancy.agent, harness.executor.engine
     spin = "const ends = Date.now(); for (let n = 0; n < 3e6; n++); return %d"
-    submitted = [await engine.submit(agent, spin % n) for n in range(12)]
+    submitted = [await submit(engine, agent, spin % n) for n in range(12)]
     assert {one.status for one in submitted[4:]} == {"queued"}
     assert (await engine.cancel(agent, submitted[8].id)).status == "cancelled"
     others = [one for one in submitted if one is not submitted[8]]

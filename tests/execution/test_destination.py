@@ -99,7 +99,7 @@ def test_what_reading_again_may_change_is_not_part_of_it() -> None:
 
 
 async def moved(harness: ExecutorHarness, namespace: str, **changes: Any) -> None:
-    """As if the source had been changed while the question was open."""
+    """As if the source had been changed while the approval was open."""
     workspace = harness.executor.tenancy.workspace.id
     found = await harness.executor.catalog.source(workspace, namespace)
     assert found is not None
@@ -120,9 +120,9 @@ async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
     await moved(harness, "ledger", **changes)
     await harness.settle(outcome, "approve")
     again = await harness.wait(outcome.execution.id)
-    [question] = again.interactions
-    assert again.execution.status == "paused" and question.id != outcome.interactions[0].id
-    assert "changed after the request" in question.prompt["reason"]
+    [approval] = again.interactions
+    assert again.execution.status == "paused" and approval.id != outcome.interactions[0].id
+    assert "changed after the request" in approval.prompt["reason"]
     assert harness.effects() == []
 
 
@@ -143,8 +143,8 @@ async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
     )
     await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
     outcome = await harness.run("return await tools.run.work({})")
-    [question] = outcome.interactions
-    assert question.prompt["host"] == f"this machine, where the command `{sys.executable}` runs"
+    [approval] = outcome.interactions
+    assert approval.prompt["host"] == f"this machine, where the command `{sys.executable}` runs"
     await moved(harness, "run", **changes)
     await harness.settle(outcome, "approve")
     again = await harness.wait(outcome.execution.id)
@@ -179,8 +179,8 @@ async def test_adding_a_source_names_what_it_opens(
 ) -> None:
     arguments = {**arguments, "namespace": "fresh"}
     outcome = await harness.run(f"return await {ADDED}({orjson.dumps(arguments).decode()})")
-    [question] = outcome.interactions
-    assert question.prompt["host"] == host and question.prompt["arguments"] == arguments
+    [approval] = outcome.interactions
+    assert approval.prompt["host"] == host and approval.prompt["arguments"] == arguments
 
 
 async def test_a_template_is_named_by_the_address_it_stands_for(harness: ExecutorHarness) -> None:

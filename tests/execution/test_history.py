@@ -11,7 +11,7 @@ from executor.execution import history
 from executor.execution.artifacts import access
 from executor.execution.policies import administration
 from executor.model.execution import ExecutionFilter
-from executor.model.permissions import VIEWER
+from executor.model.identity.permissions import VIEWER
 from tests.execution.conftest import ExecutorHarness
 
 

@@ -33,14 +33,14 @@ def test_a_destructive_tool_needs_approval_by_default() -> None:
 
 
 def test_the_first_policy_that_matches_decides_and_is_named() -> None:
-    rules = [
+    policies = [
         policy(0, "shop.orders.delete", "deny"),
         policy(1, "shop.**", "allow"),
         policy(2, "shop.orders.*", "require_approval"),
     ]
-    assert decide(call("shop.orders.delete", "destructive"), rules).policy_id == "pol_workspace_0"
-    assert decide(call(), rules).action == "allow"
-    assert decide(call("other.list", "read"), rules).policy_id == ""
+    assert decide(call("shop.orders.delete", "destructive"), policies).policy_id == "pol_workspace_0"
+    assert decide(call(), policies).action == "allow"
+    assert decide(call("other.list", "read"), policies).policy_id == ""
 
 
 def test_a_policy_can_deny_a_read() -> None:
@@ -59,7 +59,7 @@ def test_a_policy_can_deny_a_read() -> None:
         ({"actor_id": "act_1", "effect": "read"}, False),
     ],
 )
-def test_a_rule_holds_when_everything_it_names_holds(more: dict[str, str], holds: bool) -> None:
+def test_a_policy_holds_when_everything_it_names_holds(more: dict[str, str], holds: bool) -> None:
     decision = decide(call(), [policy(0, "shop.**", "allow", **more)])
     assert (decision.action == "allow") is holds
 
@@ -78,24 +78,24 @@ def test_a_tool_that_is_only_looked_at_has_no_arguments_that_a_condition_could_h
 
 
 def test_a_workspace_can_only_tighten_what_its_organization_says() -> None:
-    rules = [policy(0, "shop.**", "deny", level="organization"), policy(0, "shop.**", "allow")]
-    assert decide(call(), rules).policy_id == "pol_organization_0"
-    rules = [policy(0, "shop.**", "allow", level="organization"), policy(0, "shop.**", "require_approval")]
-    assert decide(call(), rules).policy_id == "pol_workspace_0"
-    rules = [policy(0, "shop.**", "require_approval", level="organization"), policy(0, "shop.**", "allow")]
-    assert decide(call(), rules).action == "require_approval"
+    policies = [policy(0, "shop.**", "deny", level="organization"), policy(0, "shop.**", "allow")]
+    assert decide(call(), policies).policy_id == "pol_organization_0"
+    policies = [policy(0, "shop.**", "allow", level="organization"), policy(0, "shop.**", "require_approval")]
+    assert decide(call(), policies).policy_id == "pol_workspace_0"
+    policies = [policy(0, "shop.**", "require_approval", level="organization"), policy(0, "shop.**", "allow")]
+    assert decide(call(), policies).action == "require_approval"
 
 
 def test_a_list_of_all_pages_is_judged_as_the_list_too() -> None:
-    rules = [policy(0, "shop.orders.list", "deny")]
-    assert decide(call("shop.orders.list.all", "read"), rules).action == "deny"
-    rules = [policy(0, "shop.orders.list.all", "allow"), policy(1, "shop.orders.list", "require_approval")]
-    assert decide(call("shop.orders.list.all", "read"), rules).action == "require_approval"
+    policies = [policy(0, "shop.orders.list", "deny")]
+    assert decide(call("shop.orders.list.all", "read"), policies).action == "deny"
+    policies = [policy(0, "shop.orders.list.all", "allow"), policy(1, "shop.orders.list", "require_approval")]
+    assert decide(call("shop.orders.list.all", "read"), policies).action == "require_approval"
     assert decide(call("shop.orders.list", "read"), [policy(0, "shop.orders.list.all", "deny")]).action == "allow"
 
 
 ACTIONS: list[Action] = ["allow", "require_approval", "deny"]
-RULES = st.builds(
+POLICIES = st.builds(
     lambda pattern, action, level: policy(0, pattern, action, level=level),
     st.sampled_from(["**", "a.**", "a.b", "a.*", "b.**", "*.b"]),
     st.sampled_from(ACTIONS),
@@ -103,9 +103,9 @@ RULES = st.builds(
 )
 
 
-@given(st.lists(RULES, max_size=8), RULES)
-def test_a_rule_of_a_lower_level_never_loosens(rules: list[Policy], lower: Policy) -> None:
-    higher = [rule for rule in rules if rule.level == "organization"]
+@given(st.lists(POLICIES, max_size=8), POLICIES)
+def test_a_policy_of_a_lower_level_never_loosens(policies: list[Policy], lower: Policy) -> None:
+    higher = [one for one in policies if one.level == "organization"]
     subject = call("a.b", "read")
     decided = decide(subject, higher)
     if decided.policy_id:
@@ -123,7 +123,7 @@ def taken_for_a_read(**more: Any) -> Policy:
     return replace(policy(0, "a.search", "allow"), id="pol_read", made_for=made_for, **more)
 
 
-def test_what_people_take_for_a_read_is_allowed_only_where_no_rule_decides() -> None:
+def test_what_people_take_for_a_read_is_allowed_only_where_no_policy_decides() -> None:
     search = Subject("a.search", "write", schema_digest="digest", destination="there")
     read = taken_for_a_read()
     assert decide(search, [read]).policy_id == "pol_read"

@@ -57,7 +57,7 @@ async def drive(runtime: TypeScriptRuntime, code: str, tools: Tools, **options: 
         steps = [await sandbox.start(program(code, **options))]
         waiting = list(steps[0].proposals)
         clock = CLOCK
-        while not steps[-1].ended:
+        while not steps[-1].has_ended:
             proposal = waiting.pop(0)
             clock += 1
             steps.append(await sandbox.answer(_answer(proposal, tools, clock)))

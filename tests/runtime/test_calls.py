@@ -41,7 +41,7 @@ async def test_a_call_is_proposed_with_its_path_and_arguments(
     (proposal,) = step.proposals
     assert (proposal.seq, proposal.kind, proposal.path) == (1, "tool", path)
     assert json.loads(proposal.arguments) == arguments
-    assert not step.ended
+    assert not step.has_ended
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_answers_may_be_sent_ahead_and_each_gets_its_step(runtime: TypeScr
     answers = [sandbox.answer(Answer(proposal.seq, CLOCK, value='"x"')) for proposal in step.proposals]
     steps = await asyncio.gather(*answers)
     await sandbox.close()
-    assert [step.ended for step in steps] == [False, False, True]
+    assert [step.has_ended for step in steps] == [False, False, True]
     assert steps[-1].value == '["x","x","x"]'
 
 
@@ -103,7 +103,7 @@ async def test_an_answer_after_the_end_gives_an_empty_step(runtime: TypeScriptRu
     assert (await sandbox.answer(Answer(1, CLOCK, value="1"))).value == "1"
     late = await sandbox.answer(Answer(2, CLOCK, value="2"))
     await sandbox.close()
-    assert not late.ended
+    assert not late.has_ended
     assert late.proposals == ()
     assert len(step.proposals) == 2
 

@@ -202,7 +202,7 @@ async def test_nothing_is_left_behind_for_the_next_execution(runtime: TypeScript
 async def test_code_cannot_forge_lines_of_the_protocol(runtime: TypeScriptRuntime) -> None:
     code = 'console.log("x\\nv1\\nc1 \\"a\\"\\n{}"); await tools["a\\nv2"]({ k: "\\nv3\\n" }); return 1'
     step = await first_step(runtime, code)
-    assert not step.ended
+    assert not step.has_ended
     assert [proposal.path for proposal in step.proposals] == ["a\nv2"]
     assert step.logs[0].text == 'x\nv1\nc1 "a"\n{}'
 

@@ -75,7 +75,7 @@ async def test_a_lazy_runtime_is_built_once_by_those_who_first_open_it() -> None
         return built[-1]
 
     lazy = Lazy(("python",), build)
-    assert lazy.started is None
+    assert lazy.current is None
     await asyncio.gather(*(lazy.open() for _ in range(5)))
     assert [fake.opened for fake in built] == [5]
     await lazy.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.secrets.master import FileKeeper
 from executor.secrets.providers.environment import Environment
 from executor.secrets.sealing import Sealing

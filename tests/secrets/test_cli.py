@@ -67,15 +67,15 @@ def test_a_test_says_rejected_or_untested_with_the_same_word_and_code_in_both_fo
 ) -> None:
     service.accepts = {"k-other"}
     assert cli("connections", "add", "guarded", "--way", "token", stdin=f"{CANARY}\n").code == 0
-    for outcome, rule in (("rejected", ()), ("untested", ("policies", "add", "guarded.**", "deny"))):
-        if rule:
+    for outcome, policy in (("rejected", ()), ("untested", ("policies", "add", "guarded.**", "deny"))):
+        if policy:
             service.accepts = set()
             assert cli("connections", "add", "guarded", "--way", "token", "--replace", stdin=f"{CANARY}\n").code == 0
-            made = cli(*rule, "--json").json
+            made = cli(*policy, "--json").json
         plain, asked = cli("connections", "test", "guarded"), cli("connections", "test", "guarded", "--json")
         assert (plain.code, asked.code, asked.json["outcome"]) == (1, 1, outcome)
         assert plain.out.startswith(f"{outcome}: ") and plain.err.startswith("hint: ")
-        if not rule:
+        if not policy:
             assert "rejected" in cli("connections", "list").out
     assert cli("policies", "remove", made["id"]).code == 0
     assert cli("connections", "remove", "guarded").code == 0

@@ -36,12 +36,12 @@ def a_call(execution: Execution, seq: int, **changes: object) -> Call:
     return replace(call, created_at=now_ms(), **changes)  # type: ignore[arg-type]
 
 
-def a_question(execution: Execution, seq: int, **changes: object) -> Interaction:
+def new_interaction(execution: Execution, seq: int, **changes: object) -> Interaction:
     binding = Binding(execution.actor_id, execution.id, seq, "shop.orders.create", "s", "a", "o", 1)
-    question = Interaction(
+    interaction = Interaction(
         new_id("int"), execution.workspace_id, execution.id, seq, "approval", "pending", binding, {"tool": "x"}
     )
-    return replace(question, **{"created_at": now_ms(), "expires_at": now_ms() + 60_000, **changes})  # type: ignore[arg-type]
+    return replace(interaction, **{"created_at": now_ms(), "expires_at": now_ms() + 60_000, **changes})  # type: ignore[arg-type]
 
 
 async def test_the_first_start_provisions_and_the_second_finds_the_same(database: Database) -> None:
@@ -166,26 +166,29 @@ async def test_two_answers_cannot_have_the_same_place(database: Database, local:
 
 async def test_an_interaction_is_settled_once_and_used_once(database: Database, local: Tenancy) -> None:
     execution = an_execution(local)
-    question = a_question(execution, 1)
+    interaction = new_interaction(execution, 1)
     await database.write(lambda c: executions.insert(c, execution))
-    await database.write(lambda c: interactions.insert(c, question))
+    await database.write(lambda c: interactions.insert(c, interaction))
 
     def settle(c: Connection) -> bool:
-        return interactions.settle(c, question.id, "approved", by="act_1", reason="fine", result=None) is not None
+        return interactions.settle(c, replace(interaction, status="approved", settled_by="act_1", reason="fine"))
 
     assert [await database.write(settle), await database.write(settle)] == [True, False]
-    assert [await database.write(lambda c: interactions.use(c, question.id)) for _ in range(2)] == [True, False]
-    found = await database.read(lambda c: interactions.get(c, local.workspace.id, question.id))
+    assert [await database.write(lambda c: interactions.use(c, interaction.id)) for _ in range(2)] == [True, False]
+    found = await database.read(lambda c: interactions.get(c, local.workspace.id, interaction.id))
     assert found is not None
-    assert (found.status, found.settled_by, found.binding) == ("approved", "act_1", question.binding)
+    assert (found.status, found.settled_by, found.binding) == ("approved", "act_1", interaction.binding)
 
 
 async def test_pending_interactions_past_their_time_are_found(database: Database, local: Tenancy) -> None:
     execution = an_execution(local)
-    late, early = a_question(execution, 1, expires_at=10), a_question(execution, 2, expires_at=now_ms() + 9999)
+    late, early = (
+        new_interaction(execution, 1, expires_at=10),
+        new_interaction(execution, 2, expires_at=now_ms() + 9999),
+    )
     await database.write(lambda c: executions.insert(c, execution))
-    for question in (late, early):
-        await database.write(lambda c, q=question: interactions.insert(c, q))  # type: ignore[misc]
+    for interaction in (late, early):
+        await database.write(lambda c, q=interaction: interactions.insert(c, q))  # type: ignore[misc]
     due = await database.read(lambda c: interactions.list_expired(c, now_ms()))
     assert [found.id for found in due] == [late.id]
     assert await database.write(lambda c: sorted(interactions.cancel_pending(c, execution.id))) == sorted(
@@ -211,12 +214,12 @@ async def test_policies_keep_their_order_and_raise_the_revision(database: Databa
     assert await database.read(lambda c: policies.revision(c, ws)) == before + 5
 
 
-async def test_a_rule_of_the_organization_holds_in_each_of_its_workspaces(database: Database, local: Tenancy) -> None:
+async def test_a_policy_of_the_organization_holds_in_each_of_its_workspaces(database: Database, local: Tenancy) -> None:
     organization, by = local.organization.id, local.operator
     another = {"id": "ws_2", "organization_id": organization, "name": "two", "created_at": 1}
     await database.write(lambda c: c.execute(sa.insert(workspaces), another) and None)
-    rule = Policy("", "organization", organization, 0, "a.**", "deny")
-    added = await database.write(lambda c: policies.add(c, local.workspace.id, rule, by=by))
+    policy = Policy("", "organization", organization, 0, "a.**", "deny")
+    added = await database.write(lambda c: policies.add(c, local.workspace.id, policy, by=by))
     assert await database.read(lambda c: policies.in_force(c, "ws_2")) == [added]
     assert await database.read(lambda c: policies.revision(c, "ws_2")) == 1
     [told] = await database.read(lambda c: events.after(c, "ws_2"))

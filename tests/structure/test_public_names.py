@@ -34,7 +34,7 @@ def test_an_unknown_name_is_an_attribute_error(package: object) -> None:
 
 @pytest.mark.parametrize("old", MOVED)
 def test_an_import_path_of_before_works_and_warns(old: str) -> None:
-    code = f"import {old} as old, {MOVED[old]} as new; assert old is new"
+    code = f"import executor.sources, {old} as old, {MOVED[old]} as new; assert old is new"
     done = subprocess.run([sys.executable, "-W", "always", "-c", code], capture_output=True, text=True, check=True)
     assert f"{old} is deprecated: import {MOVED[old]}" in done.stderr
 

@@ -187,7 +187,7 @@ def paths_of(run: Run, namespace: str) -> list[str]:
 
 
 def settle(run: Run, view: Any) -> None:
-    """A question that came of it (a refused credential, an unknown outcome) is denied; then the outcome is read."""
+    """An interaction that came of it (a refused credential, an unknown outcome) is denied; then the outcome is read."""
     for asked in view.get("interactions", ()):
         run.ask("POST", f"/v1/interactions/{asked['id']}/deny", {"reason": "no"})
     if view.get("status") in ("paused", "running"):

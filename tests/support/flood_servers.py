@@ -51,7 +51,7 @@ def notes() -> Iterator[bytes]:
 
 
 def answers() -> Iterator[bytes]:
-    """To nobody's questions, twice, in batches, too deep, in no encoding."""
+    """To requests that nobody sent, twice, in batches, too deep, in no encoding."""
     while True:
         yield UNKNOWN % (7_777, b"x" * 5_000)
         yield b"[" + UNKNOWN % (1, b"y") + b"]"

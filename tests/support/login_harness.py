@@ -15,8 +15,8 @@ from executor.connections.oauth.code_flow import Begun, Callback
 from executor.connections.oauth.logins import Logins, Wish
 from executor.connections.oauth.new_connection import Connected
 from executor.daemon.wiring.oauth import reseal
-from executor.model.actor import Actor
-from executor.model.connection import Connection
+from executor.model.credentials import Connection
+from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.network.client import Egress
 from executor.secrets.master import FileKeeper

@@ -35,7 +35,7 @@ const invitation = createRoute({
   component: page(() => import("@/pages/signin/invitation").then((found) => found.InvitationPage)),
 });
 const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
-const questions = texts("show", "actor", "source", "like");
+const approvals = texts("show", "actor", "source", "like");
 const under = { getParentRoute: () => shell } as const;
 
 const routes = [
@@ -47,8 +47,8 @@ const routes = [
       throw redirect({ to: "/", replace: true });
     },
   }),
-  createRoute({ ...under, path: "/approvals", component: ApprovalsPage, validateSearch: questions }),
-  createRoute({ ...under, path: "/approvals/$id", component: ApprovalsPage, validateSearch: questions }),
+  createRoute({ ...under, path: "/approvals", component: ApprovalsPage, validateSearch: approvals }),
+  createRoute({ ...under, path: "/approvals/$id", component: ApprovalsPage, validateSearch: approvals }),
   createRoute({
     ...under,
     path: "/connect/$id",

@@ -88,7 +88,7 @@ class Checker:
     def _change(self, workspace_id: str) -> None:
         self._revisions[workspace_id] = self._revision(workspace_id) + 1
 
-    def known(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict | None:
+    def find_known(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict | None:
         """The verdict if it costs nothing: no tool is named, or it was checked before."""
         if ROOT not in code or language not in self._finders:
             return PASSED
@@ -99,7 +99,7 @@ class Checker:
 
     async def verdict(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict:
         """For an actor: nothing is said of tools that are denied to it."""
-        known = self.known(workspace_id, language, code, actor_id)
+        known = self.find_known(workspace_id, language, code, actor_id)
         if known is not None:
             return known
         key = (workspace_id, actor_id, language, digest_text(code))
@@ -180,7 +180,7 @@ class Checker:
     ) -> Declared:
         """Of the tools that the code names, those that may be described."""
         names = await self._visible_names(workspace_id, visibility)
-        meant = names.named(await aside(len(code), lambda: words(code)))
+        meant = names.match(await aside(len(code), lambda: words(code)))
         own = [one for one in self._builtins if visibility is None or not visibility.hides(one.path, one.effect)]
         return await self._catalog.declarations(workspace_id, language, meant, others=own)
 
@@ -202,14 +202,14 @@ class Checker:
     async def _check(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
         revision, until = self._revision(workspace_id), float("inf")
         try:
-            verdict = await self._checked(workspace_id, actor_id, language, code)
+            verdict = await self._run(workspace_id, actor_id, language, code)
         except Unavailable as error:
             logger.warning("code was not checked: %s", error, extra={"language": language})
             verdict, until = Verdict(unavailable=str(error)), time.monotonic() + FORGET_SECONDS
         self._verdicts.put((workspace_id, actor_id, language, digest_text(code)), Kept(verdict, revision, until))
         return verdict
 
-    async def _checked(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
+    async def _run(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
         code, visibility = remove_fence(code), await self._library.visibility(workspace_id, actor_id)
         names = await self.names(workspace_id)
         declared = await self._declare(workspace_id, visibility, language, code)

@@ -22,7 +22,7 @@ class Names:
         for number, path in enumerate(self.paths):
             self._by_last[path.rpartition(".")[2]].append(number)
 
-    def named(self, words: set[str]) -> list[str]:
+    def match(self, words: set[str]) -> list[str]:
         """The tools that the code may mean: every segment of their path is a word of it. Aliases change nothing."""
         found: list[str] = []
         for word in sorted(words):

@@ -15,12 +15,11 @@ from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
 from executor.connections.source_headers import SourceHeaders, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
-from executor.model.actor import Actor
-from executor.model.connection import Connection, ConnectionStatus
-from executor.model.credential import Credential
+from executor.model.credentials import Connection, ConnectionStatus, Credential
 from executor.model.event import Announcement
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import now_ms
-from executor.model.permissions import require
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.secrets import in_use
@@ -98,9 +97,9 @@ class Connections:
         self._read[key] = now + REMEMBERED_MS, values
         return values
 
-    async def opened(self, source: Source) -> tuple[Source, tuple[str, ...]]:
+    async def unseal(self, source: Source) -> tuple[Source, tuple[str, ...]]:
         """The source with the values of its own config, and what of these must never be seen again."""
-        opened = await self.statics.opened(source)
+        opened = await self.statics.unseal(source)
         values = values_of(opened.known_keys) if opened is not source else ()
         in_use.remember(values)
         return opened, values
@@ -112,14 +111,14 @@ class Connections:
         chosen = min(fitting, key=lambda one: (bool(one.actor_id), *resolution.rank(one)), default=None)
         return await self.credential(chosen) if chosen is not None else None
 
-    async def rejected(self, connection: Connection, status: int) -> None:
+    async def note_rejection(self, connection: Connection, status: int) -> None:
         """The service refused it. After a 401 the next call asks for a new one; nothing is tried again by itself."""
         state: ConnectionStatus = "rejected" if status == 401 else "ready"
         error = f"the service answered {status}"
         if (connection.status, connection.error) != (state, error):
             await self._database.write(lambda c: self._mark(c, connection, state, error))
 
-    async def works(self, connection: Connection) -> None:
+    async def note_success(self, connection: Connection) -> None:
         if connection.status != "ready" or connection.error:
             await self._database.write(lambda c: self._mark(c, connection, "ready", ""))
 

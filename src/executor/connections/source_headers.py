@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy.engine import Connection
 
-from executor.model.credential import PLAIN_HEADER, SECRET_VARIABLE
+from executor.model.credentials import PLAIN_HEADER, SECRET_VARIABLE
 from executor.model.known_keys import KnownConfig
 from executor.model.source import Source
 from executor.secrets.secrets import Secrets
@@ -34,7 +34,7 @@ class SourceHeaders:
         self._secrets = secrets
         self._known: dict[str, dict[str, Any]] = {}
 
-    async def opened(self, source: Source) -> Source:
+    async def unseal(self, source: Source) -> Source:
         """With its values; for use at once, and never to be stored."""
         secret_id = source.known_keys.get("static")
         if not secret_id:
@@ -48,7 +48,7 @@ class SourceHeaders:
             self._known[secret_id] = held
         return replace(source, config={**source.config, **held})
 
-    def hidden(self, c: Connection, source: Source) -> Source:
+    def seal(self, c: Connection, source: Source) -> Source:
         """In a writing job: the values are sealed, and the config keeps the names."""
         held = {part: source.config[part] for part in PARTS if has_values(source.config.get(part))}
         if not held:
@@ -67,7 +67,7 @@ class SourceHeaders:
 
         def job(c: Connection) -> None:
             for source in found:
-                sources.rewrite(c, self.hidden(c, source))
+                sources.rewrite(c, self.seal(c, source))
 
         await self._database.write(job)
         await self._database.compact()

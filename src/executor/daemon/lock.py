@@ -72,11 +72,11 @@ def holder(path: Path) -> int | None:
 
 def _ask_holder(descriptor: int) -> int | None:
     if _LINUX:
-        question = struct.pack(_LAYOUT, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-        kind, _, _, _, pid = struct.unpack(_LAYOUT, fcntl.fcntl(descriptor, fcntl.F_GETLK, question))
+        request = struct.pack(_LAYOUT, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+        kind, _, _, _, pid = struct.unpack(_LAYOUT, fcntl.fcntl(descriptor, fcntl.F_GETLK, request))
     else:
-        question = struct.pack(_LAYOUT, 0, 0, 0, fcntl.F_WRLCK, os.SEEK_SET)
-        _, _, pid, kind, _ = struct.unpack(_LAYOUT, fcntl.fcntl(descriptor, fcntl.F_GETLK, question))
+        request = struct.pack(_LAYOUT, 0, 0, 0, fcntl.F_WRLCK, os.SEEK_SET)
+        _, _, pid, kind, _ = struct.unpack(_LAYOUT, fcntl.fcntl(descriptor, fcntl.F_GETLK, request))
     return None if kind == fcntl.F_UNLCK else max(0, pid)
 
 

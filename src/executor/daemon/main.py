@@ -50,11 +50,11 @@ def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> No
     try:
         _serve(settings, load_surfaces, report)
     except ExecutorError as error:
-        report.failed(error)
+        report.fail(error)
         raise
     except Exception as error:
         logger.exception("daemon.failed")
-        report.failed(
+        report.fail(
             ExecutorError(
                 f"the daemon failed: {type(error).__name__}: {first_line(error)}", hint=f"see {settings.log_file}"
             )

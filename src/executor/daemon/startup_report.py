@@ -21,7 +21,7 @@ class Report(Protocol):
 
     def ready(self, address: str) -> None: ...
 
-    def failed(self, error: ExecutorError) -> None: ...
+    def fail(self, error: ExecutorError) -> None: ...
 
 
 class PipeReport:
@@ -39,7 +39,7 @@ class PipeReport:
     def ready(self, address: str) -> None:
         self._tell({"ready": True, "address": address}, last=True)
 
-    def failed(self, error: ExecutorError) -> None:
+    def fail(self, error: ExecutorError) -> None:
         told = {"code": error.code, "message": error.message, "hint": error.hint}
         self._tell({"error": told}, last=True)
 
@@ -64,5 +64,5 @@ class TerminalReport:
     def ready(self, address: str) -> None:
         print(f"listening on {address}", file=sys.stderr, flush=True)
 
-    def failed(self, error: ExecutorError) -> None:
+    def fail(self, error: ExecutorError) -> None:
         pass

@@ -30,20 +30,20 @@ class Waiting:
     begin_check: BeginCheck | None = None
     left_behind: bool = False
     dropped: bool = False
-    _gone: asyncio.Event | None = None
+    _drop_event: asyncio.Event | None = None
 
     @property
-    def gone(self) -> asyncio.Event:
+    def drop_event(self) -> asyncio.Event:
         """Set when it is dropped. Few are waited for, and an event is large."""
-        if self._gone is None:
-            self._gone = asyncio.Event()
+        if self._drop_event is None:
+            self._drop_event = asyncio.Event()
         if self.dropped:
-            self._gone.set()
-        return self._gone
+            self._drop_event.set()
+        return self._drop_event
 
 
 class Backlog:
-    """`take_up` is called with the next of an actor; it then counts as on standby until `left` is called for it."""
+    """`take_up` is called with the next of an actor; it then counts as on standby until `leave` is called for it."""
 
     def __init__(self, take_up: Callable[[Waiting], None]) -> None:
         self._take_up = take_up
@@ -67,10 +67,10 @@ class Backlog:
         self._lanes.setdefault(waiting.lane, deque()).append(waiting)
         self._feed(waiting.lane)
 
-    def entered(self, lane: Lane) -> None:
+    def enter(self, lane: Lane) -> None:
         self._standby.add(lane)
 
-    def left(self, lane: Lane) -> None:
+    def leave(self, lane: Lane) -> None:
         self._standby.remove(lane)
         self._feed(lane)
 
@@ -78,8 +78,8 @@ class Backlog:
         """It runs now, or never will."""
         waiting.dropped = True
         self._waiting.pop(waiting.execution_id, None)
-        if waiting._gone is not None:
-            waiting._gone.set()
+        if waiting._drop_event is not None:
+            waiting._drop_event.set()
 
     def close(self) -> None:
         """The rows are left to the next start."""
@@ -93,7 +93,7 @@ class Backlog:
         while queue and not self._closed and (queue[0].dropped or self._standby[lane] < STANDBY):
             waiting = queue.popleft()
             if not waiting.dropped:
-                self.entered(lane)
+                self.enter(lane)
                 self._take_up(waiting)
         if not queue:
             self._lanes.pop(lane, None)

@@ -19,9 +19,8 @@ from executor.errors import DocumentInvalid, ExecutorError, ToolError
 from executor.execution.calls.credential import REFUSED, replace_hint
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.calls.subjects import check_following
-from executor.model.actor import Actor
-from executor.model.connection import Connection
-from executor.model.credential import Credential
+from executor.model.credentials import Connection, Credential
+from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.network.slots import HOLDINGS, Holdings
@@ -64,7 +63,7 @@ class ConnectionCheck:
         """What the service says is kept with the connection; the trial itself is recorded."""
         found = await self._judge()
         if found.outcome == "ok":
-            await self.connections.works(self.connection)
+            await self.connections.note_success(self.connection)
 
         def record(c: Database) -> None:
             told = {"id": self.connection.id, "name": self.connection.name, "source": self.source.namespace}
@@ -130,7 +129,7 @@ class ConnectionCheck:
         if error is None:
             return await self._contrast(tool)
         if error.http_status == 401:
-            await self.connections.rejected(self.connection, 401)
+            await self.connections.note_rejection(self.connection, 401)
             return Verdict("rejected", called, "the service answered 401", replace_hint(self.connection, self.source))
         if error.http_status == 403:
             self.forbidden = tool.path
@@ -149,7 +148,7 @@ class ConnectionCheck:
 
     async def _failure(self, tool: Tool, credential: Credential | None) -> ToolError | None:
         """Of a call, with nothing of the credential in it; None if it succeeds. The answer itself is thrown away."""
-        opened, values = await self.connections.opened(self.source)
+        opened, values = await self.connections.unseal(self.source)
         values += credential.values if credential is not None else ()
         policies = (await self.pipeline.policies.of(self.source.workspace_id)).policies
         following = partial(check_following, self.pipeline.catalog, policies, self.actor.id, tool)

@@ -9,8 +9,8 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import may_see
 from executor.errors import Conflict
-from executor.model.actor import Actor
-from executor.model.connection import Connection as Credential
+from executor.model.credentials import Connection as Credential
+from executor.model.identity.actor import Actor
 from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.policy.pattern import parse_pattern
@@ -69,16 +69,16 @@ def of_tools(c: Connection, source: Source, gone: Sequence[str]) -> list[str]:
         return []
     lost = set(gone)
     staying = [path for path, _, _ in tools.digests(c, source.id) if path not in lost]
-    rules = [one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)]
+    own = [one for one in policies.in_force(c, source.workspace_id) if source_dependents.names(one, source)]
     found = [
         f"the policy {one.pattern} → {one.action} ({one.id})"
-        for one in rules
+        for one in own
         if one.retired_at is None and is_about(one, lost) and not is_about(one, staying)
     ]
     waiting = source_dependents.waiting(c, source)
     return found + [f"a pending call of {one.path} ({one.interaction_id})" for one in waiting if one.path in lost]
 
 
-def is_about(rule: Policy, paths: Sequence[str] | set[str]) -> bool:
-    wanted = parse_pattern(rule.pattern)
+def is_about(policy: Policy, paths: Sequence[str] | set[str]) -> bool:
+    wanted = parse_pattern(policy.pattern)
     return any(covers(wanted, tuple(path.split("."))) for path in paths)

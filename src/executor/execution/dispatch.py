@@ -121,7 +121,7 @@ class LocalDispatch:
     def _launch(
         self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
     ) -> Run:
-        runtime = self.runtimes.named(execution.runtime)
+        runtime = self.runtimes.get(execution.runtime)
         opener = self._places.opener(runtime, (execution.actor_id, execution.runtime))
         run = Run(
             execution,
@@ -214,7 +214,7 @@ class LocalDispatch:
             again = replace(waiting, dropped=False)
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue, again)
         finally:
-            self.backlog.left(waiting.lane)
+            self.backlog.leave(waiting.lane)
             if not waiting.dropped:
                 self._leave_queue(waiting)
 

@@ -38,8 +38,8 @@ from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
-from executor.model.actor import Actor
 from executor.model.execution import Call, Execution, Limits
+from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.storage.database import Database
@@ -88,22 +88,6 @@ class Engine:
         await self._dispatch.close()
 
     # -- executions -----------------------------------------------------------------------------------------------
-
-    async def submit(
-        self,
-        actor: Actor,
-        code: str,
-        *,
-        language: str | None = None,
-        runtime: str | None = None,
-        limits: Limits | None = None,
-        typecheck: Typecheck | None = None,
-    ) -> Execution:
-        """Start it; durable when this returns."""
-        wanted = Submission(code, language, runtime, limits, typecheck)
-        execution, _, journal = await self._admit(actor, wanted)
-        await journal.durable()
-        return execution
 
     async def run(
         self,
@@ -187,7 +171,7 @@ class Engine:
             if status == "paused":
                 await wait_until(self._decision(execution_id), min(left, GLANCE_SECONDS * 50))
             elif waiting := self._dispatch.backlog.get(execution_id):
-                await wait_until(waiting.gone, left)
+                await wait_until(waiting.drop_event, left)
             elif execution_id not in self._dispatch.runs:
                 await asyncio.sleep(min(left, GLANCE_SECONDS))
 
@@ -245,7 +229,7 @@ class Engine:
             lambda c: artifacts.filled_calls(c, calls.of_execution(c, actor.workspace_id, execution_id))
         )
         check_kept(outcome, journalled)
-        return await replay_journal(self._dispatch.runtimes.named(execution.runtime), execution, journalled)
+        return await replay_journal(self._dispatch.runtimes.get(execution.runtime), execution, journalled)
 
     # -- interactions -----------------------------------------------------------------------------------------------
 
@@ -271,7 +255,7 @@ class Engine:
                 f"{decision} can't have the scope {scope}", hint="approve with the scope once, execution or always"
             )
         if always is not None:
-            check_permitted(actor, always.rule)
+            check_permitted(actor, always.policy)
 
         def job(c: Connection) -> tuple[Interaction, Execution | None]:
             asked = interactions.get(c, actor.workspace_id, interaction_id)

@@ -11,10 +11,10 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import NotFound
 from executor.execution.names import identify
-from executor.model.actor import Actor
 from executor.model.artifact import Artifact
 from executor.model.event import Event
 from executor.model.execution import Call, CallHead, Execution, ExecutionFilter
+from executor.model.identity.actor import Actor
 from executor.storage.catalog import policy_scope
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, execution_search, executions

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from executor.errors import QuotaExceeded
-from executor.model.actor import Actor
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Limits
+from executor.model.identity.actor import Actor
 from executor.storage.database import Database
 from executor.storage.feed import Feed
 from executor.storage.identity import anonymous

@@ -51,13 +51,13 @@ class Places:
 
         async def open_sandbox() -> Sandbox:
             pool.wanted += 1
-            self._backlog.entered(lane)
+            self._backlog.enter(lane)
             self._watch()
             try:
                 return await runtime.open()
             finally:
                 pool.wanted -= 1
-                self._backlog.left(lane)
+                self._backlog.leave(lane)
 
         return open_sandbox
 

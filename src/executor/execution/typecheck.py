@@ -76,12 +76,12 @@ class Checks:
         chosen = typecheck or self._typecheck
         if chosen == "off":
             return None
-        known = self.checker.known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
+        known = self.checker.find_known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
         if known == PASSED:
             return None
-        return asyncio.create_task(self._rule(execution, chosen))
+        return asyncio.create_task(self._check(execution, chosen))
 
-    async def _rule(self, execution: Execution, chosen: str) -> Ruling:
+    async def _check(self, execution: Execution, chosen: str) -> Ruling:
         try:
             verdict = await self.checker.verdict(
                 execution.workspace_id, execution.language, execution.code, execution.actor_id

@@ -11,10 +11,10 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, NotFound
 from executor.identity.local_tokens import agent_file, read_token
 from executor.identity.new_token import AGENT, digest, mint
-from executor.model.access import Key
-from executor.model.actor import Actor
+from executor.model.identity.access import Key
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import AGENT as AGENT_PERMISSIONS
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import AGENT as AGENT_PERMISSIONS
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import api_keys, external_subjects, tenancy

@@ -10,10 +10,10 @@ from sqlalchemy.engine import Connection
 from executor.errors import Busy, Forbidden, Unauthorized
 from executor.identity.new_token import ANONYMOUS, SESSION, digest, mint
 from executor.identity.rate_limit import RateLimit
-from executor.model.access import AnonymousSession, Key
-from executor.model.actor import Actor
+from executor.model.identity.access import AnonymousSession, Key
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import AGENT
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import AGENT
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import anonymous, api_keys, tenancy, workspaces
@@ -52,7 +52,7 @@ class Anonymous:
     async def token(self, session_id: str, client_id: str, address: str) -> tuple[str, int]:
         """A bearer token and when it expires. The one before it ends."""
         self._refuse_unwanted()
-        with self.failures.counted(address):
+        with self.failures.limit_failures(address):
             since = now_ms() - UNUSED_MS
             known = await self._database.read(lambda c: anonymous.by_digest(c, digest(session_id), since))
             if known is not None and client_id in ("", known.client_id):

@@ -14,10 +14,10 @@ from executor.errors import NotFound, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.presented import Shown
 from executor.identity.rate_limit import RateLimit
-from executor.model import access
-from executor.model.actor import Actor, Via
+from executor.model.identity import access
+from executor.model.identity.actor import Actor, Via
+from executor.model.identity.permissions import KEY, OWNER, ROLES
 from executor.model.ids import now_ms
-from executor.model.permissions import KEY, OWNER, ROLES
 from executor.storage.database import Database
 from executor.storage.identity import api_keys, browser_sessions, tenancy
 from executor.storage.identity.tenancy import Tenancy
@@ -84,7 +84,7 @@ class Authenticator:
         seen = digest(shown.bearer or shown.session)
         is_known = seen in self._known
         try:
-            with nullcontext() if is_known else self.attempts.counted(shown.address):
+            with nullcontext() if is_known else self.attempts.limit_failures(shown.address):
                 actor = await self._look_up(shown, nullcontext() if is_known else self._lookups)
                 if actor is None:
                     raise Unauthorized("this credential is unknown, has expired or was revoked", hint=HINT)
@@ -97,7 +97,7 @@ class Authenticator:
     @asynccontextmanager
     async def trying(self, address: str) -> AsyncIterator[None]:
         """Someone shows a link or an invitation. Raises what is wrong with it, or that there were too many."""
-        with self.attempts.counted(address):
+        with self.attempts.limit_failures(address):
             async with self._lookups:
                 yield
 

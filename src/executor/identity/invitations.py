@@ -10,10 +10,10 @@ from executor.errors import Conflict, NotFound, Unauthorized
 from executor.identity import sessions
 from executor.identity.members import refuse_above
 from executor.identity.new_token import INVITATION, digest, mint
-from executor.model.access import Invitation
-from executor.model.actor import Account, Actor
+from executor.model.identity.access import Invitation
+from executor.model.identity.actor import Account, Actor
+from executor.model.identity.permissions import Role
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import invitations, members, tenancy, workspaces

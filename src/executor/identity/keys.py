@@ -8,10 +8,10 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, NotFound
 from executor.identity.new_token import PERSONAL, mint
-from executor.model.access import Key
-from executor.model.actor import Actor
+from executor.model.identity.access import Key
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import Permission
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import Permission
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import api_keys

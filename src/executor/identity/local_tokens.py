@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from executor.errors import DataDirectoryUnusable, InvalidRequest, NotFound, Unauthorized
-from executor.model.actor import ActorKind
+from executor.model.identity.actor import ActorKind
 from executor.private_files import write_private
 
 OPERATOR_FILE: Final = "operator.token"

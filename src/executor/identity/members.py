@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, NotFound
-from executor.model.actor import Actor, Member
+from executor.model.identity.actor import Actor, Member
+from executor.model.identity.permissions import ROLES, Role
 from executor.model.ids import now_ms
-from executor.model.permissions import ROLES, Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import api_keys, browser_sessions, members, workspaces

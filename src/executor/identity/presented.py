@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from executor.model.actor import ActorKind
+from executor.model.identity.actor import ActorKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class RateLimit:
         self.spend(address)
 
     @contextmanager
-    def counted(self, address: str) -> Iterator[None]:
+    def limit_failures(self, address: str) -> Iterator[None]:
         """What is shown within turns out to be good, or else costs a try; with none left it is told to wait."""
         try:
             yield

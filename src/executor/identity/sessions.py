@@ -8,10 +8,10 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Forbidden, NotFound, Unauthorized
 from executor.identity.new_token import LINK, SESSION, digest, mint
-from executor.model.access import BrowserSession
-from executor.model.actor import Actor
+from executor.model.identity.access import BrowserSession
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import now_ms
-from executor.model.permissions import require
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import browser_sessions, tenancy, workspaces

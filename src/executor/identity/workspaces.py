@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
-from executor.model.actor import Actor, Organization, Place, Separation, SeparationChoice, Workspace
+from executor.model.identity.actor import Actor, Organization, Place, Separation, SeparationChoice, Workspace
 from executor.storage.database import Database
 from executor.storage.executions import events
-from executor.storage.executions import separation as rules
+from executor.storage.executions import separation as separations
 from executor.storage.identity import members, tenancy, workspaces
 
 MOST = 100
@@ -97,9 +97,9 @@ async def separation(database: Database, by: Actor) -> tuple[SeparationChoice, S
 
 async def separate(database: Database, by: Actor, choice: SeparationChoice) -> tuple[SeparationChoice, Separation]:
     def write(c: Connection) -> tuple[SeparationChoice, Separation]:
-        before = rules.read_choice(c, by.workspace_id)
+        before = separations.read_choice(c, by.workspace_id)
         if before != choice:
-            rules.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
+            separations.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
             told = {"separation": choice, "before": before}
             events.append(c, by.workspace_id, "organization.separation_changed", told, by=by)
         return _separation(c, by)
@@ -108,7 +108,7 @@ async def separate(database: Database, by: Actor, choice: SeparationChoice) -> t
 
 
 def _separation(c: Connection, by: Actor) -> tuple[SeparationChoice, Separation]:
-    return rules.read_choice(c, by.workspace_id), rules.in_force(c, by.workspace_id)
+    return separations.read_choice(c, by.workspace_id), separations.in_force(c, by.workspace_id)
 
 
 def _refuse_taken(c: Connection, organization: Organization, name: str) -> None:

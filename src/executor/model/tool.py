@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from executor.model.identity.permissions import Permission
 from executor.model.known_keys import KnownBinding
-from executor.model.permissions import Permission
 
 Effect = Literal["read", "write", "destructive"]
 Schema = dict[str, Any]

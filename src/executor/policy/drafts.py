@@ -22,21 +22,21 @@ from executor.policy.visibility import covers
 Head = tuple[str, str, str]  # path, effect, source
 
 
-def counts(rules: Sequence[Policy], heads: Iterable[Head]) -> dict[str, int]:
+def counts(policies: Sequence[Policy], heads: Iterable[Head]) -> dict[str, int]:
     """By the policy's id. Only tools that share a pattern's beginning are looked at."""
     known = sorted((path, tuple(path.split(".")), effect, source) for path, effect, source in heads)
     paths = [path for path, *_ in known]
     found = {}
-    for rule in rules:
-        wanted = parse_pattern(rule.pattern)
+    for policy in policies:
+        wanted = parse_pattern(policy.pattern)
         beginning = ".".join(takewhile(lambda segment: "*" not in segment, wanted))
         start = bisect_left(paths, beginning)
         end = bisect_left(paths, f"{beginning}/") if beginning else len(paths)  # "/" follows "."
-        found[rule.id] = sum(
-            rule.effect in ("", effect)
-            and rule.source_id in ("", source)
-            and rule.retired_at is None
-            and source not in rule.excluded
+        found[policy.id] = sum(
+            policy.effect in ("", effect)
+            and policy.source_id in ("", source)
+            and policy.retired_at is None
+            and source not in policy.excluded
             and covers(wanted, given)
             for _, given, effect, source in known[start:end]
         )
@@ -110,20 +110,20 @@ def narrowest(
     )
 
 
-def is_broader(rule: Policy, than: Policy) -> bool:
+def is_broader(policy: Policy, than: Policy) -> bool:
     """Whether it covers a call that the other does not. More conditions only make a policy narrower."""
     names = ("pattern", "action", "level", "owner_id", "actor_id", "source_id", "effect")
-    return any(getattr(rule, name) != getattr(than, name) for name in names) or not (
-        set(map(condition_text, than.conditions)) <= set(map(condition_text, rule.conditions))
+    return any(getattr(policy, name) != getattr(than, name) for name in names) or not (
+        set(map(condition_text, than.conditions)) <= set(map(condition_text, policy.conditions))
     )
 
 
-def with_rule(policies: Sequence[Policy], rule: Policy, position: int | None) -> list[Policy]:
+def with_policy(policies: Sequence[Policy], added: Policy, position: int | None) -> list[Policy]:
     """The policies as they would be with one more; at the end of its level unless a position is given."""
-    mine = [policy for policy in policies if policy.level == rule.level]
-    others = [policy for policy in policies if policy.level != rule.level]
+    mine = [policy for policy in policies if policy.level == added.level]
+    others = [policy for policy in policies if policy.level != added.level]
     place = len(mine) if position is None else max(0, min(position, len(mine)))
-    return [*others, *mine[:place], replace(rule, position=place), *mine[place:]]
+    return [*others, *mine[:place], replace(added, position=place), *mine[place:]]
 
 
 def in_order(policies: Sequence[Policy], ids: Sequence[str]) -> list[Policy]:

@@ -14,7 +14,7 @@ NO_NAMESPACES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CompiledPolicy:
     """`plain` if it applies to whatever arguments. With a `namespace` or an `effect` it applies to those tools only."""
 
     pattern: tuple[str, ...]
@@ -28,17 +28,17 @@ class Rule:
 class Visibility:
     """The same decision as `decide` makes, for a hundred thousand paths in one go.
 
-    A tool is hidden only if every call of it is denied, with whatever arguments. `rules` are those of each level that
-    has any. Without the tool's effect, a policy about effects leaves it open. `own_paths` are the paths that sources
-    give to tools which people renamed, by the ones that these have here.
+    A tool is hidden only if every call of it is denied, with whatever arguments. `policies` are those of each level
+    that has any. Without the tool's effect, a policy about effects leaves it open. `own_paths` maps the current path of
+    each tool that people renamed to the path that its source gives it.
     """
 
-    rules: tuple[tuple[Rule, ...], ...]
+    policies: tuple[tuple[CompiledPolicy, ...], ...]
     own_paths: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> Hashable:
-        return self.rules, tuple(self.own_paths.items())
+        return self.policies, tuple(self.own_paths.items())
 
     def hides(self, path: str, effect: str = "") -> bool:
         if (own := self.own_paths.get(path)) is not None and self._hides(own, effect):
@@ -49,7 +49,7 @@ class Visibility:
         if path.endswith(ALL) and self._hides(path.removesuffix(ALL), effect):
             return True
         given = tuple(path.split("."))
-        return any(is_denied(rules, given, effect) for rules in self.rules)
+        return any(is_denied(level, given, effect) for level in self.policies)
 
 
 def visibility_of(
@@ -66,11 +66,11 @@ def visibility_of(
     mine = [one for one in own if not (actor_id and one.actor_id and one.actor_id != actor_id)]
     if not any(policy.action == "deny" for policy in mine):
         return None
+    current = [one for one in mine if is_of_use(one, namespaces)]
     levels = (
-        tuple(rule_of(one, actor_id, namespaces) for one in mine if one.level == level and is_of_use(one, namespaces))
-        for level in LEVELS
+        tuple(compile_policy(one, actor_id, namespaces) for one in current if one.level == level) for level in LEVELS
     )
-    return Visibility(tuple(rules for rules in levels if rules), own_paths)
+    return Visibility(tuple(level for level in levels if level), own_paths)
 
 
 def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:
@@ -78,22 +78,22 @@ def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:
     return not namespaces or not policy.source_id or policy.source_id in namespaces
 
 
-def rule_of(policy: Policy, actor_id: str, namespaces: Mapping[str, str]) -> Rule:
+def compile_policy(policy: Policy, actor_id: str, namespaces: Mapping[str, str]) -> CompiledPolicy:
     namespace = namespaces.get(policy.source_id, "")
     doubtful = policy.conditions or (policy.actor_id and not actor_id) or (policy.source_id and not namespace)
-    return Rule(parse_pattern(policy.pattern), policy.action, not doubtful, namespace, policy.effect)
+    return CompiledPolicy(parse_pattern(policy.pattern), policy.action, not doubtful, namespace, policy.effect)
 
 
-def is_denied(rules: Sequence[Rule], given: tuple[str, ...], effect: str) -> bool:
+def is_denied(policies: Sequence[CompiledPolicy], given: tuple[str, ...], effect: str) -> bool:
     """A policy that may or may not hold: one that denies leaves it open, any other shows the tool."""
-    for rule in rules:
-        if not covers(rule.pattern, given) or (rule.namespace and rule.namespace != given[0]):
+    for policy in policies:
+        if not covers(policy.pattern, given) or (policy.namespace and policy.namespace != given[0]):
             continue
-        if rule.effect and effect and rule.effect != effect:
+        if policy.effect and effect and policy.effect != effect:
             continue
-        plain = rule.plain and (not rule.effect or effect != "")
-        if plain or rule.action != "deny":
-            return plain and rule.action == "deny"
+        plain = policy.plain and (not policy.effect or effect != "")
+        if plain or policy.action != "deny":
+            return plain and policy.action == "deny"
     return False
 
 

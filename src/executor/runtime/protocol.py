@@ -65,7 +65,7 @@ class Step:
     cpu_ms: float = 0.0
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.value is not None or self.failure is not None
 
 

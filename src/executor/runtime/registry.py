@@ -24,7 +24,7 @@ class Runtimes:
     def ids(self) -> list[str]:
         return sorted(self._present)
 
-    def named(self, runtime: str) -> Runtime:
+    def get(self, runtime: str) -> Runtime:
         found = self._present.get(runtime)
         if found is None:
             known = f"use {', '.join(self.ids)}"
@@ -40,7 +40,7 @@ class Runtimes:
             language = "python"
         if runtime is None:
             runtime = language or DEFAULT
-        languages = self.named(runtime).languages
+        languages = self.get(runtime).languages
         if language is None:
             language = languages[0]
         if language not in languages:
@@ -69,12 +69,12 @@ class Lazy:
         self._closed = False
 
     @property
-    def started(self) -> Runtime | None:
+    def current(self) -> Runtime | None:
         built = self._building
         return built.result() if built is not None and built.done() and not _has_failed(built) else None
 
     async def open(self) -> Sandbox:
-        return await (self.started or await self._start()).open()
+        return await (self.current or await self._start()).open()
 
     async def _start(self) -> Runtime:
         """A start that failed is tried again by the next `open`."""
@@ -89,7 +89,7 @@ class Lazy:
         self._closed = True
         if self._building is not None:
             await asyncio.wait([self._building])
-        if (runtime := self.started) is not None:
+        if (runtime := self.current) is not None:
             await runtime.close()
 
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
-from executor.model.actor import Actor
+from executor.model.credentials import Provider as ProviderName
+from executor.model.credentials import Secret
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import require
-from executor.model.secret import Provider as ProviderName
-from executor.model.secret import Secret
 from executor.secrets import rotation
 from executor.secrets.origins import bind_origin, check_origin
 from executor.secrets.providers.provider import Provider
@@ -84,13 +84,6 @@ class Secrets:
         rows.delete_named(c, workspace_id, name)
         rows.insert(c, secret, sealed.key_id, sealed.data)
         return secret
-
-    def kept(self, c: Connection, workspace_id: str, secret_id: str) -> str:
-        """In a job: the value of what the store keeps."""
-        found = rows.get(c, workspace_id, secret_id)
-        if found is None or found.provider != "store":
-            raise SecretUnavailable("a stored value is missing", hint="enter it again")
-        return self._unseal(c, found)
 
     async def rotate(
         self, workspace_id: str, id_or_name: str, value: str = "", *, by: Actor, reference: str = ""

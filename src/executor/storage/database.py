@@ -148,12 +148,12 @@ class Database:
         return failure
 
     def _search(self, job: Callable[[Connection], T], seconds: float) -> T:
-        def bounded(connection: Connection) -> T:
+        def run(connection: Connection) -> T:
             with stopping_after(connection, seconds):
                 return job(connection)
 
         try:
-            return self._read(bounded)
+            return self._read(run)
         except StorageError as error:
             if "interrupted" in error.message:
                 raise took_too_long(seconds) from error

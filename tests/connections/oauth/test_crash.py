@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from executor.errors import CredentialRequired
-from tests.connections.oauth.test_refresh import expire
+from tests.connections.oauth.test_access_tokens import expire
 from tests.support.login_harness import LoginHarness
 from tests.support.loopback import Answer
 

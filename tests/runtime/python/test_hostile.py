@@ -106,7 +106,7 @@ async def test_a_hostile_program_is_contained(runtime: PythonRuntime, name: str)
         step = await step_of(runtime, code)
     except SandboxLost:
         pytest.fail("the interpreter died of it")
-    assert step.ended, step
+    assert step.has_ended, step
     assert (step.failure.code if step.failure else None) in in_order, step
     assert runtime.worker_pids == workers
     assert await value_of(runtime, "1 + 1") == 2

@@ -190,7 +190,7 @@ async def test_answers_that_come_during_a_blocking_sleep_are_delivered_after_it(
         step = await sandbox.start(program(code))
         assert [(proposal.kind, proposal.arguments) for proposal in step.proposals][1] == ("timer", "1500")
         early = await sandbox.answer(Answer(1, CLOCK, value='"early"'))
-        assert (early.ended, early.logs) == (False, ())
+        assert (early.has_ended, early.logs) == (False, ())
         last = await sandbox.answer(Answer(2, CLOCK + 1500, value="null"))
         assert json.loads(last.value or "") == ["early", (CLOCK + 1500) / 1000]
     finally:

@@ -10,9 +10,9 @@ import pytest
 
 from executor.runtime.remote.live_runs import LiveRuns
 from executor.settings import Settings
-from tests.execution import test_parity
+from tests.execution import test_runtime_parity
 from tests.execution.conftest import harness, ledger, reopen, shared_state
-from tests.execution.test_parity import RuntimeCase
+from tests.execution.test_runtime_parity import RuntimeCase
 from tests.runtime.remote.host_process import Callback, HostProcess, served
 
 __all__ = ["harness", "ledger", "reopen"]
@@ -22,7 +22,7 @@ LEFT_OUT = {
     "test_an_execution_goes_on_after_kill_9_of_the_daemon": "has a daemon of its own; see test_processes",
 }
 
-globals().update({name: value for name, value in vars(test_parity).items() if name.startswith("test_")})
+globals().update({name: value for name, value in vars(test_runtime_parity).items() if name.startswith("test_")})
 for name in LEFT_OUT:
     del globals()[name]
 

@@ -78,7 +78,7 @@ async def test_a_stream_that_ends_between_calls_is_opened_again_and_the_call_mad
     connected: Connected, streams: Streams
 ) -> None:
     assert await connected.call("work") == "by stream 0"
-    session = await connected.kind._link_of(connected.source).connected()
+    session = await connected.kind._link_of(connected.source).connect()
     streams.lines[0].put(b"")
     await until(lambda: not session.is_open)
     assert await connected.call("work") == "by stream 1"
@@ -103,7 +103,7 @@ async def test_a_stream_that_ends_in_the_middle_of_a_call_is_not_asked_again(
 async def test_calls_that_come_while_the_stream_is_away_open_one_stream_for_all(
     connected: Connected, streams: Streams
 ) -> None:
-    session = await connected.kind._link_of(connected.source).connected()
+    session = await connected.kind._link_of(connected.source).connect()
     streams.lines[0].put(b"")
     await until(lambda: not session.is_open)
     assert await asyncio.gather(*(connected.call("work") for _ in range(10))) == ["by stream 1"] * 10
@@ -115,7 +115,7 @@ async def test_news_of_changed_tools_still_arrive_on_the_stream_that_was_opened_
 ) -> None:
     heard: list[str] = []
     connected.kind.on_changed = heard.append
-    session = await connected.kind._link_of(connected.source).connected()
+    session = await connected.kind._link_of(connected.source).connect()
     streams.lines[0].put(b"")
     await until(lambda: not session.is_open)
     assert await connected.call("work") == "by stream 1"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from executor.execution.builtins.tools import BUILTINS
-from executor.model.permissions import ADMIN, AGENT, KEY, NEEDED, OPERATOR, OWNER, ROLES, Permission
+from executor.model.identity.permissions import ADMIN, AGENT, KEY, NEEDED, OPERATOR, OWNER, ROLES, Permission
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.surfaces.api.roles_table import endpoints
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.routing import Route
 
-from executor.model.permissions import AGENT, KEY, ROLES, Role
+from executor.model.identity.permissions import AGENT, KEY, ROLES, Role
 from executor.surfaces.api.app import NOUNS, document
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "roles.md"

@@ -20,12 +20,12 @@ def audit(daemon: Daemon, **query: Any) -> list[Any]:
 
 
 def test_a_decision_is_recorded_with_who_when_from_where_and_what_exactly(daemon: Daemon, paused: Any) -> None:
-    question = paused["interactions"][0]
-    settled = daemon.post(f"/v1/interactions/{question['id']}/approve").json
-    [event] = [one for one in audit(daemon, type="interaction.approved") if one["data"]["id"] == question["id"]]
+    approval = paused["interactions"][0]
+    settled = daemon.post(f"/v1/interactions/{approval['id']}/approve").json
+    [event] = [one for one in audit(daemon, type="interaction.approved") if one["data"]["id"] == approval["id"]]
     assert (event["actor"], event["executionId"]) == ("operator", paused["executionId"])
     assert event["origin"] == "operator_token 127.0.0.1"
-    assert event["data"]["binding"] == question["binding"] == settled["binding"]
+    assert event["data"]["binding"] == approval["binding"] == settled["binding"]
     assert event["data"]["scope"] == "once"
     assert (settled["settledBy"], settled["settledFrom"]) == (event["actorId"], event["origin"])
 
@@ -48,12 +48,12 @@ def test_what_code_does_is_recorded_as_done_by_whoever_submitted_it(daemon: Daem
 
 
 def test_administrative_acts_are_recorded_with_their_actor(daemon: Daemon) -> None:
-    rule = daemon.post("/v1/policies", {"pattern": "a.**", "action": "deny"}).json
-    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    policy = daemon.post("/v1/policies", {"pattern": "a.**", "action": "deny"}).json
+    daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     added, removed = reversed(audit(daemon, type="policy.*", limit=2))
     assert (added["type"], removed["type"]) == ("policy.added", "policy.removed")
     assert {added["actor"], removed["actor"]} == {"operator"}
-    assert added["data"]["id"] == removed["data"]["id"] == rule["id"]
+    assert added["data"]["id"] == removed["data"]["id"] == policy["id"]
 
 
 def test_connecting_and_removing_a_source_is_recorded_with_its_actor(daemon: Daemon) -> None:

@@ -85,14 +85,14 @@ def test_a_model_reads_it_in_the_answer_of_execute(daemon: Daemon, forge: MadeUp
         ("python", "return await tools.forge.query.repository.all(owner='o', name='n', select='{ issues { id } }')"),
     ],
 )
-def test_all_pages_are_read_in_one_call_which_a_rule_for_the_tool_governs(
+def test_all_pages_are_read_in_one_call_which_a_policy_for_the_tool_governs(
     daemon: Daemon, forge: MadeUp, language: str, code: str
 ) -> None:
     forge.values["Repository.issues"] = pages(150)
     view = daemon.execute(code, language=language)
     assert view["status"] == "completed", view
     assert len(view["result"]["items"]) == 150 and view["result"]["complete"]
-    rule = daemon.post("/v1/policies", {"pattern": "forge.query.repository", "action": "deny"}).json["id"]
+    policy = daemon.post("/v1/policies", {"pattern": "forge.query.repository", "action": "deny"}).json["id"]
     refused = daemon.execute(code, language=language)
-    daemon.request("DELETE", f"/v1/policies/{rule}")
+    daemon.request("DELETE", f"/v1/policies/{policy}")
     assert refused["status"] == "failed" and refused["error"]["code"] == "denied", refused

@@ -13,18 +13,18 @@ def asked(view: Any) -> str:
 
 
 def test_a_pause_says_exactly_what_is_asked(daemon: Daemon, paused: Any) -> None:
-    question = paused["interactions"][0]
-    assert question["tool"] == "shop.things.createThing"
-    assert question["arguments"] == {"name": "lamp"}
-    assert question["effect"] == "write"
-    assert question["kind"] == "approval"
-    assert question["status"] == "pending"
-    assert question["executionId"] == paused["executionId"]
-    assert question["url"] == f"{daemon.url}/approvals/{question['id']}"
-    assert question["host"].startswith("http://127.0.0.1:")
-    assert question["expiresAt"] > question["createdAt"]
-    for shown in ("shop.things.createThing", '"name": "lamp"', "write", question["host"]):
-        assert shown in question["prompt"]
+    approval = paused["interactions"][0]
+    assert approval["tool"] == "shop.things.createThing"
+    assert approval["arguments"] == {"name": "lamp"}
+    assert approval["effect"] == "write"
+    assert approval["kind"] == "approval"
+    assert approval["status"] == "pending"
+    assert approval["executionId"] == paused["executionId"]
+    assert approval["url"] == f"{daemon.url}/approvals/{approval['id']}"
+    assert approval["host"].startswith("http://127.0.0.1:")
+    assert approval["expiresAt"] > approval["createdAt"]
+    for shown in ("shop.things.createThing", '"name": "lamp"', "write", approval["host"]):
+        assert shown in approval["prompt"]
 
 
 def test_approving_lets_the_call_happen_once(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
@@ -116,18 +116,18 @@ def test_the_approvals_page_is_the_same_for_ids_that_do_not_exist(daemon: Daemon
     assert real.body.replace(asked(paused).encode(), b"") == made_up.body.replace(unknown.encode(), b"")
 
 
-def test_a_question_names_the_rule_that_asked_and_where_the_code_came_from(daemon: Daemon, shop: list[Any]) -> None:
-    rule = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "require_approval", "effect": "write"}).json
+def test_an_approval_names_the_policy_that_asked_and_where_the_code_came_from(daemon: Daemon, shop: list[Any]) -> None:
+    policy = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "require_approval", "effect": "write"}).json
     view = daemon.execute('await tools.shop.things.createThing({name: "lamp"})')
-    question = daemon.get(f"/v1/interactions/{asked(view)}").json
-    assert (question["policyId"], question["callSeq"]) == (rule["id"], 1)
-    assert question["origin"].startswith("agent_token") and question["origin"].endswith("127.0.0.1")
-    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    approval = daemon.get(f"/v1/interactions/{asked(view)}").json
+    assert (approval["policyId"], approval["callSeq"]) == (policy["id"], 1)
+    assert approval["origin"].startswith("agent_token") and approval["origin"].endswith("127.0.0.1")
+    daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     again = daemon.execute('await tools.shop.things.createThing({name: "lamp"})')
     assert again["interactions"][0]["policyId"] is None
 
 
-def test_questions_are_counted_and_narrowed_by_actor_and_source(daemon: Daemon, paused: Any) -> None:
+def test_approvals_are_counted_and_narrowed_by_actor_and_source(daemon: Daemon, paused: Any) -> None:
     def page(**wanted: str) -> Any:
         query = "&".join(f"{name}={value}" for name, value in {"status": "pending", "limit": "1", **wanted}.items())
         return daemon.get(f"/v1/interactions?{query}").json

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from executor.errors import InvalidRequest
-from executor.model.permissions import NEEDED, Act
+from executor.model.identity.permissions import NEEDED, Act
 from executor.settings import Settings
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.surfaces.api import identities, permissions_table, roles_table

@@ -1,4 +1,4 @@
-"""Rules over the API: written, ordered, tried out, and never made by someone who may not."""
+"""Policies over the API: written, ordered, tried out, and never made by someone who may not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = {"path": "/name", "test": "equals", "value": "lamp"}
 
 
 @pytest.fixture(autouse=True)
-def no_rules_stay(daemon: Daemon) -> Iterator[None]:
+def remove_policies(daemon: Daemon) -> Iterator[None]:
     yield
     for item in daemon.get("/v1/policies").json["items"]:
         assert daemon.request("DELETE", f"/v1/policies/{item['id']}").status == 204
@@ -34,7 +34,7 @@ def decision(daemon: Daemon, **more: Any) -> Any:
     return daemon.post("/v1/policies/test", {"path": TOOL, **more}).json
 
 
-def test_rules_are_ordered_tested_moved_changed_and_removed(daemon: Daemon, shop: list[Any]) -> None:
+def test_policies_are_ordered_tested_moved_changed_and_removed(daemon: Daemon, shop: list[Any]) -> None:
     assert decision(daemon)["action"] == "require_approval"
     allow = add(daemon, "shop.**", "allow")
     assert (decision(daemon)["policyId"], decision(daemon)["effect"]) == (allow["id"], "write")
@@ -52,13 +52,13 @@ def test_rules_are_ordered_tested_moved_changed_and_removed(daemon: Daemon, shop
     assert daemon.get(f"/v1/policies/{allow['id']}").json == changed.json
 
 
-def test_a_rule_may_ask_about_everything_at_once(daemon: Daemon, shop: list[Any]) -> None:
+def test_a_policy_may_ask_about_everything_at_once(daemon: Daemon, shop: list[Any]) -> None:
     conditions = [
         {"path": "/name", "test": "one_of", "value": ["lamp", "rug"]},
         {"path": "/name", "test": "matches", "value": "l.*"},
     ]
-    rule = add(daemon, "shop.*.*", "allow", conditions=conditions, actor="agent", source="shop", effect="write")
-    assert rule["actor"] == "agent" and rule["source"] == "shop" and rule["conditions"] == conditions
+    policy = add(daemon, "shop.*.*", "allow", conditions=conditions, actor="agent", source="shop", effect="write")
+    assert policy["actor"] == "agent" and policy["source"] == "shop" and policy["conditions"] == conditions
     view = daemon.execute('return (await tools.shop.things.createThing({name: "lamp"})).name')
     assert (view["status"], view["result"]) == ("completed", "lamp")
     assert daemon.execute('await tools.shop.things.createThing({name: "rug"})')["status"] == "paused"
@@ -94,22 +94,22 @@ def test_a_policy_test_checks_the_arguments_too(daemon: Daemon, shop: list[Any])
     assert (unknown.status, unknown.json["code"]) == (404, "not_found")
 
 
-def test_a_rule_of_the_organization_comes_first_and_can_only_be_tightened(daemon: Daemon, shop: list[Any]) -> None:
+def test_a_policy_of_the_organization_comes_first_and_can_only_be_tightened(daemon: Daemon, shop: list[Any]) -> None:
     add(daemon, "shop.**", "allow")
     add(daemon, "shop.**", "deny", level="organization")
     assert [item["level"] for item in daemon.get("/v1/policies").json["items"]] == ["organization", "workspace"]
     assert decision(daemon)["action"] == "deny"
 
 
-def test_the_level_of_a_rule_stays(daemon: Daemon) -> None:
-    rule = add(daemon, "a.**", "deny")
-    answer = daemon.request("PATCH", f"/v1/policies/{rule['id']}", {"level": "organization"})
+def test_the_level_of_a_policy_stays(daemon: Daemon) -> None:
+    policy = add(daemon, "a.**", "deny")
+    answer = daemon.request("PATCH", f"/v1/policies/{policy['id']}", {"level": "organization"})
     assert (answer.status, answer.json["code"]) == (400, "invalid_request")
 
 
 def test_a_draft_tells_how_many_tools_it_matches(daemon: Daemon, shop: list[Any]) -> None:
-    def matches(**rule: Any) -> Any:
-        return daemon.post("/v1/policies/matches", {"action": "deny", **rule}).json
+    def matches(**policy: Any) -> Any:
+        return daemon.post("/v1/policies/matches", {"action": "deny", **policy}).json
 
     both = ["shop.things.createThing", "shop.things.listThings"]
     assert matches(pattern="shop.**") == {"count": 2, "tools": both}
@@ -119,11 +119,11 @@ def test_a_draft_tells_how_many_tools_it_matches(daemon: Daemon, shop: list[Any]
     assert matches(pattern="sho.**")["count"] == 0
 
 
-def test_a_simulation_tells_what_a_rule_or_an_order_would_have_changed(daemon: Daemon, shop: list[Any]) -> None:
+def test_a_simulation_tells_what_a_policy_or_an_order_would_have_changed(daemon: Daemon, shop: list[Any]) -> None:
     allow, deny = add(daemon, "shop.**", "allow"), add(daemon, "shop.things.createThing", "deny")
     view = daemon.execute("await tools.shop.things.createThing({name: 'rug'}); await tools.shop.things.listThings({})")
-    rule = {"pattern": "shop.**", "action": "deny", "conditions": [{**NAMED, "value": "rug"}], "effect": "write"}
-    body = {"path": TOOL, "arguments": {"name": "rug"}, "rule": rule, "position": 0, "limit": 2}
+    policy = {"pattern": "shop.**", "action": "deny", "conditions": [{**NAMED, "value": "rug"}], "effect": "write"}
+    body = {"path": TOOL, "arguments": {"name": "rug"}, "rule": policy, "position": 0, "limit": 2}
     found = daemon.post("/v1/policies/simulate", body).json
     assert (found["decision"]["before"]["action"], found["decision"]["after"]["action"]) == ("allow", "deny")
     assert found["decision"]["after"]["policyId"] is None
@@ -133,15 +133,15 @@ def test_a_simulation_tells_what_a_rule_or_an_order_would_have_changed(daemon: D
     assert (one["before"]["policyId"], one["after"]["action"]) == (allow["id"], "deny")
     other = daemon.post("/v1/policies/simulate", {"order": [deny["id"], allow["id"]], "limit": 2}).json
     assert [item["seq"] for item in other["changed"]] == [1]
-    following = daemon.post("/v1/policies/simulate", {"rule": rule, "limit": 1, "before": found["next"]})
+    following = daemon.post("/v1/policies/simulate", {"rule": policy, "limit": 1, "before": found["next"]})
     assert following.status == 200
     assert daemon.get("/v1/policies").json["items"][0]["id"] == allow["id"]
 
 
-def test_many_rules_are_compared_while_others_are_served(
+def test_many_policies_are_compared_while_others_are_served(
     daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`to_thread` in policies.listing and reach.simulate: a thousand rules take a second, and any reader may ask."""
+    """`to_thread` in policies.listing and reach.simulate: a thousand policies take a second, and any reader may ask."""
     add(daemon, "shop.**", "allow")
     places: list[str] = []
 
@@ -173,19 +173,19 @@ def test_a_simulation_of_nonsense_is_refused(daemon: Daemon, body: Any) -> None:
 
 
 @pytest.mark.parametrize("role", ["agent"])
-def test_whoever_may_not_administer_can_not_touch_a_rule(daemon: Daemon, role: str) -> None:
-    rule = add(daemon, "a.**", "deny")
+def test_whoever_may_not_administer_can_not_touch_a_policy(daemon: Daemon, role: str) -> None:
+    policy = add(daemon, "a.**", "deny")
     for method, path, body in (
         ("POST", "/v1/policies", {"pattern": "**", "action": "allow"}),
-        ("PATCH", f"/v1/policies/{rule['id']}", {"action": "allow"}),
-        ("POST", f"/v1/policies/{rule['id']}/move", {"position": 0}),
-        ("DELETE", f"/v1/policies/{rule['id']}", None),
+        ("PATCH", f"/v1/policies/{policy['id']}", {"action": "allow"}),
+        ("POST", f"/v1/policies/{policy['id']}/move", {"position": 0}),
+        ("DELETE", f"/v1/policies/{policy['id']}", None),
     ):
         assert daemon.request(method, path, body, role=role).json["code"] == "forbidden"
-    assert daemon.get(f"/v1/policies/{rule['id']}").json["action"] == "deny"
+    assert daemon.get(f"/v1/policies/{policy['id']}").json["action"] == "deny"
 
 
-def test_the_list_tells_what_each_rule_is_about_and_which_can_never_decide(daemon: Daemon, shop: list[Any]) -> None:
+def test_the_list_tells_what_each_policy_is_about_and_which_can_never_decide(daemon: Daemon, shop: list[Any]) -> None:
     wide, dead = add(daemon, "shop.**", "deny"), add(daemon, TOOL, "allow")
     plain = daemon.get("/v1/policies").json["items"]
     assert not any("matches" in one for one in plain)
@@ -194,7 +194,7 @@ def test_the_list_tells_what_each_rule_is_about_and_which_can_never_decide(daemo
     assert (second["id"], second["matches"], second["shadowedBy"]) == (dead["id"], 1, wide["id"])
 
 
-def test_a_test_tells_what_became_of_every_rule(daemon: Daemon, shop: list[Any]) -> None:
+def test_a_test_tells_what_became_of_every_policy(daemon: Daemon, shop: list[Any]) -> None:
     add(daemon, "shop.**", "deny", actor="agent")
     allow = add(daemon, "shop.things.*", "allow", conditions=[NAMED])
     found = decision(daemon, arguments={"name": "lamp"})
@@ -204,7 +204,7 @@ def test_a_test_tells_what_became_of_every_rule(daemon: Daemon, shop: list[Any])
     assert other["rules"][1]["why"] == '/name="lamp" does not hold'
 
 
-def test_a_simulation_may_leave_rules_out(daemon: Daemon, shop: list[Any]) -> None:
+def test_a_simulation_may_leave_policies_out(daemon: Daemon, shop: list[Any]) -> None:
     only = add(daemon, "shop.**", "allow", level="organization")
     daemon.execute("await tools.shop.things.createThing({name: 'rug'})")
     found = daemon.post("/v1/policies/simulate", {"without": [only["id"]], "limit": 1}).json

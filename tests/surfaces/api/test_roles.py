@@ -145,13 +145,13 @@ def test_no_route_that_changes_something_is_open_to_agents_but_these() -> None:
 
 # --- another workspace's ids ---
 
-RULE = {"pattern": "a.**", "action": "allow"}
+POLICY = {"pattern": "a.**", "action": "allow"}
 # What gets a request past the check of its body, so that the id is looked at.
 BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/v1/workspaces/{workspace_id}"): {"name": "mine"},
     ("PATCH", "/v1/organizations/{organization_id}"): {"name": "mine"},
     ("PATCH", "/v1/members/{account_id}"): {"role": "viewer"},
-    ("PATCH", "/v1/policies/{policy_id}"): RULE,
+    ("PATCH", "/v1/policies/{policy_id}"): POLICY,
     ("PATCH", "/v1/sources/{source}"): {"name": "mine"},
     ("PUT", "/v1/sources/{source}/hints"): {"decision": "trust"},
     ("POST", "/v1/policies/{policy_id}/move"): {"position": 0},
@@ -185,7 +185,7 @@ def ours(daemon: Daemon) -> dict[str, str]:
         "source": source["id"],
         "digest": call["schemaDigest"],
         "path": "shop.things.createThing",
-        "policy_id": made(mine.post("/v1/policies", RULE))["id"],
+        "policy_id": made(mine.post("/v1/policies", POLICY))["id"],
         "name": "ours",
         "connection_id": connection_id,
         "session_id": session["id"],

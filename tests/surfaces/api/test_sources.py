@@ -95,12 +95,12 @@ def test_code_can_not_add_a_command_unless_a_human_approved_exactly_it(daemon: D
     assert view["status"] == "paused"
     assert view["interactions"][0]["arguments"]["command"] == ["executor-no-such-program", "x"]
     daemon.post(f"/v1/executions/{view['executionId']}/cancel")
-    rule = daemon.post("/v1/policies", {"pattern": "executor.sources.add", "action": "allow"}).json
+    policy = daemon.post("/v1/policies", {"pattern": "executor.sources.add", "action": "allow"}).json
     try:
         view = daemon.execute(f"try {{ {code} }} catch (e) {{ return e.code }}")
         assert view["result"] == "consent_required"
     finally:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
 
 
 def test_progress_is_told_while_a_source_is_read(daemon: Daemon, upstream: Upstream) -> None:

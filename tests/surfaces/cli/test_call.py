@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from executor.demo.server import DemoServer
+from executor.demo.server import DOCUMENT, DemoServer
 from executor.surfaces.cli import exit_codes
 from tests.support.conditions import wait_for
 from tests.surfaces.cli.conftest import Cli
@@ -167,19 +167,17 @@ def test_sources_tools_and_policies_can_be_looked_after(shared: Cli, shop: DemoS
     assert "shop.refunds.createRefund" in shared("tools", "search", "refund", "an", "invoice").out
     assert "amount" in shared("tools", "describe", "shop.refunds.createRefund").out
     assert "shop.invoices.listInvoices" in shared("tools", "list", "--source", "shop").out
-    rule = shared("policies", "add", "shop.customers.**", "deny", "--json").json
+    policy = shared("policies", "add", "shop.customers.**", "deny", "--json").json
     tested = shared("policies", "test", "shop.customers.listCustomers", "--json").json
-    assert (tested["action"], tested["policyId"]) == ("deny", rule["id"])
-    assert rule["id"] in shared("policies", "list").out
+    assert (tested["action"], tested["policyId"]) == ("deny", policy["id"])
+    assert policy["id"] in shared("policies", "list").out
     assert shared("call", "return await tools.shop.customers.listCustomers({})").code == exit_codes.DENIED
-    assert shared("policies", "remove", rule["id"]).code == exit_codes.COMPLETED
+    assert shared("policies", "remove", policy["id"]).code == exit_codes.COMPLETED
     assert shared("call", "return await tools.shop.customers.listCustomers({})").code == exit_codes.COMPLETED
 
 
 def test_a_source_can_come_from_a_file_and_go(shared: Cli) -> None:
-    from executor.demo.document import document
-
-    (shared.home / "api.json").write_text(json.dumps(document()))
+    (shared.home / "api.json").write_text(json.dumps(DOCUMENT))
     added = shared(
         "sources",
         "add",
@@ -237,7 +235,7 @@ def read_until(descriptor: int, text: str) -> str:
         ("\x04", exit_codes.PAUSED),
     ],
 )
-def test_in_a_terminal_the_question_is_asked_and_only_a_clear_yes_approves(
+def test_a_terminal_asks_for_approval_and_only_a_clear_yes_approves(
     shared: Cli, shop: DemoServer, answer: str, code: int
 ) -> None:
     with terminal(shared, "call", REFUND) as (process, screen):
@@ -279,7 +277,7 @@ def test_a_daemon_that_dies_under_a_call_is_started_again_and_the_call_goes_on(o
     assert own.daemon["pid"] != pid
 
 
-def test_what_was_typed_before_the_question_is_no_answer(shared: Cli, shop: DemoServer) -> None:
+def test_what_was_typed_before_the_prompt_is_no_answer(shared: Cli, shop: DemoServer) -> None:
     code = f"console.log('soon'); await new Promise(done => setTimeout(done, 1500)); {REFUND}"
     with terminal(shared, "call", code) as (process, screen):
         read_until(screen, "soon")

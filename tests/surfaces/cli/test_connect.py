@@ -185,7 +185,7 @@ def test_every_text_on_the_page_is_one_that_is_printed() -> None:
 
 
 def test_every_command_on_the_page_runs(shared: Cli) -> None:
-    """Except those that need an id, a name or a question; the tests below run them."""
+    """Except those that need an id, a name or an approval; the tests below run them."""
     literal = [one for one in commands_on_the_page() if "…" not in one and not re.search(r"\b[A-Z]{2,}", one)]
     assert len(literal) >= len(CLIENTS)
     for one in literal:

@@ -21,7 +21,7 @@ QUESTION = "run it on this machine? [y/N]:"
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:
-    """Again until it is heard: one that falls between the question and the reading of its answer is lost."""
+    """Again until it is heard: one that falls between the prompt and the reading of its answer is lost."""
     for _ in range(60):
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):

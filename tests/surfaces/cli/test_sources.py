@@ -59,9 +59,9 @@ def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream
     added = shared("sources", "add", *location, "--include", "tag:admin", "--exclude", "method:DELETE")
     assert added.out == "added some: 1 of 3 tools\n"
     assert "tag:admin" in shared("sources", "show", "some").out
-    rule = shared("policies", "add", "some.admin.listUsers", "deny", "--json").json
+    policy = shared("policies", "add", "some.admin.listUsers", "deny", "--json").json
     refused = shared("sources", "choose", "some", "--include", "things.*")
-    assert refused.code == exit_codes.FAILED and rule["id"] in refused.err
+    assert refused.code == exit_codes.FAILED and policy["id"] in refused.err
     chosen = shared("sources", "choose", "some", "--include", "things.*", "--yes")
     assert chosen.out.splitlines() == [
         "chose 1 of 3 tools of some",
@@ -69,7 +69,7 @@ def test_tools_are_chosen_when_a_source_is_added_and_later(shared: Cli, upstream
         "- some.admin.listUsers",
     ]
     assert shared("sources", "choose", "some").code != exit_codes.COMPLETED
-    assert shared("policies", "remove", rule["id"]).code == exit_codes.COMPLETED
+    assert shared("policies", "remove", policy["id"]).code == exit_codes.COMPLETED
     assert shared("sources", "remove", "some").code == exit_codes.COMPLETED
 
 
@@ -320,8 +320,8 @@ def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> Non
     assert "trusted  hinted.peek" in trusted.out and "policies remove" in trusted.err
     assert "allow: policy hinted.**" in shared("policies", "test", "hinted.peek").out
     assert "asked  hinted.peek" in shared("sources", "hints", "hinted", "ask").out
-    rule = shared("tools", "treat-as-read", "hinted.peek")
-    assert "treated as a read" in rule.out
+    policy = shared("tools", "treat-as-read", "hinted.peek")
+    assert "treated as a read" in policy.out
     listed = shared("policies", "list", "--json").json["items"]
     assert shared("policies", "remove", listed[-1]["id"]).code == exit_codes.COMPLETED
     assert shared("sources", "remove", "hinted").code == exit_codes.COMPLETED

@@ -64,7 +64,7 @@ def test_any_request_id_can_be_cancelled(daemon: Daemon, mark: str, number: Any)
 
 
 @pytest.mark.parametrize("road", ROADS)
-def test_cancelling_a_wait_withdraws_the_question(daemon: Daemon, shop: list[Any], mark: str, road: str) -> None:
+def test_cancelling_a_wait_withdraws_the_approval(daemon: Daemon, shop: list[Any], mark: str, road: str) -> None:
     before = len(shop)
     paused = SentCall(daemon, "execute", {"code": WRITE.format(mark)}).answer()
     asked, execution = about(paused)["interactions"][0]["id"], {"executionId": about(paused)["executionId"]}
@@ -198,7 +198,7 @@ def test_closing_one_of_two_waits_stops_nothing(daemon: Daemon, mark: str, monke
     assert about(second.answer())["status"] == "cancelled"
 
 
-def test_closing_a_wait_leaves_the_question_to_be_decided(daemon: Daemon, shop: list[Any], mark: str) -> None:
+def test_closing_a_wait_leaves_the_approval_to_be_decided(daemon: Daemon, shop: list[Any], mark: str) -> None:
     """It began nothing: an agent may end its turn and come back, and some clients close after a few seconds."""
     paused = SentCall(daemon, "execute", {"code": WRITE.format(mark)}).answer()
     execution = {"executionId": about(paused)["executionId"]}

@@ -9,8 +9,8 @@ import pytest
 
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, text_of, value_of
-from tests.surfaces.mcp.test_budget import tokens
-from tests.surfaces.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_token_budget import tokens
 
 WRITE = {
     "typescript": 'return await tools.shop.things.createThing({name: "lamp"})',

@@ -24,7 +24,7 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, text_of
 from tests.surfaces.mcp.test_bridge import execute, initialize
 from tests.surfaces.mcp.test_clients import call
-from tests.surfaces.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, HANDSHAKE, modern_request, request
 from tests.surfaces.mcp.tool_call import SESSION, SentCall, status_of
 
 WRITE = {
@@ -172,7 +172,7 @@ def test_a_page_is_shown_once_and_resume_shows_what_is_new(
     assert text_of(again["result"]) == text_of(paused)
 
 
-def test_several_questions_are_one_page(daemon: Daemon, shop: list[Any]) -> None:
+def test_several_approvals_are_one_page(daemon: Daemon, shop: list[Any]) -> None:
     code = 'return await Promise.all(["a", "b"].map(name => tools.shop.things.createThing({name})))'
     events = Events(SentCall(daemon, "execute", {"code": code}, headers=PAGES))
     asked = events.next()
@@ -283,7 +283,7 @@ async def test_the_official_client_shows_the_page(daemon: Daemon, shop: list[Any
         assert about(result)["status"] == "paused" and shown[0] in text_of(result)
 
 
-def test_the_stdio_bridge_carries_the_question_and_the_answer(
+def test_the_stdio_bridge_carries_the_approval_and_the_answer(
     daemon: Daemon, shop: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = control.Running(pid=1, host="127.0.0.1", port=daemon.port, start_id="", version="")

@@ -151,7 +151,7 @@ async def test_whoever_uses_mcp_acts_as_the_agent(daemon: Daemon, shop: list[Any
     assert execution.status == "paused"
 
 
-async def test_a_second_question_ends_the_wait_for_the_first(daemon: Daemon, shop: list[Any]) -> None:
+async def test_a_second_approval_ends_the_wait_for_the_first(daemon: Daemon, shop: list[Any]) -> None:
     code = f"{WRITE.replace('return ', '')};\n{WRITE}"
     async with connected(daemon) as client:
         view = about(await client.call_tool("execute", {"code": code}))

@@ -20,9 +20,9 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import text_of, value_of
 from tests.surfaces.mcp.test_bridge import MODERN, bridge, initialize, message
 from tests.surfaces.mcp.test_bridge import nobody as nobody
-from tests.surfaces.mcp.test_budget import BUDGET, FOR_CLIENTS, tokens
 from tests.surfaces.mcp.test_clients import call
-from tests.surfaces.mcp.test_wire import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, HANDSHAKE, modern_request, request
+from tests.surfaces.mcp.test_token_budget import BUDGET, FOR_CLIENTS, tokens
 
 REACHES = "Executor reaches the user's connected apps and APIs"
 ISSUE = {"type": "object", "properties": {"number": {"type": "integer"}}}
@@ -56,12 +56,12 @@ def apps(daemon: Daemon) -> Iterator[None]:
             given = json.dumps(document(paths, servers=[{"url": upstream.url}]))
             added = daemon.post("/v1/sources", {"document": given, "namespace": namespace, "kind": "openapi"})
             assert added.status == 201, added.body
-        rules = [
+        policies = [
             daemon.post("/v1/policies", {"pattern": f"{name}.**", "action": "allow"}) for name in ("github", "slack")
         ]
         yield
-        for rule in rules:
-            daemon.request("DELETE", f"/v1/policies/{rule.json['id']}")
+        for policy in policies:
+            daemon.request("DELETE", f"/v1/policies/{policy.json['id']}")
         for namespace in ("github", "slack"):
             daemon.request("DELETE", f"/v1/sources/{namespace}")
 
@@ -89,14 +89,14 @@ def test_a_source_is_not_named_to_those_it_is_denied_for(daemon: Daemon, shop: l
         {"pattern": "github.**", "action": "deny", "actor": "narrow", "position": 0},
         {"pattern": "github.issues.*", "action": "deny", "actor": "narrow", "position": 0},
     ):
-        rule = daemon.post("/v1/policies", denial)
-        assert rule.status == 201, rule.body
+        policy = daemon.post("/v1/policies", denial)
+        assert policy.status == 201, policy.body
         try:
             assert greeting(daemon, narrow.token).startswith(f"{REACHES}: shop, slack. When")
             assert greeting(daemon, narrow.token, unknown=1).startswith(f"{REACHES}: shop, slack. When")
             assert greeting(daemon, other.token).startswith(f"{REACHES}: github, shop, slack. When")
         finally:
-            daemon.request("DELETE", f"/v1/policies/{rule.json['id']}")
+            daemon.request("DELETE", f"/v1/policies/{policy.json['id']}")
         assert "github" in greeting(daemon, narrow.token)
     partly = daemon.post("/v1/policies", {"pattern": "github.**", "action": "deny", "effect": "write", "position": 0})
     try:

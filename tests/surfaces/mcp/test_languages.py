@@ -9,7 +9,7 @@ import pytest
 from executor.surfaces.mcp import fast_path
 from tests.support.tool_results import value_of
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.mcp.test_wire import ACCEPT
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT
 
 PYTHON = {"code": "[n * 2 for n in range(3)]", "language": "python"}
 

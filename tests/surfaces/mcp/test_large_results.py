@@ -9,7 +9,7 @@ import pytest
 
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about, connected, text_of
-from tests.surfaces.mcp.test_budget import tokens
+from tests.surfaces.mcp.test_token_budget import tokens
 
 ROWS = "Array.from({length: 31000}, (_, i) => ({id: i, name: `customer ${i}`, note: 'lorem ipsum '.repeat(10)}))"
 BUDGET = 5_000

@@ -24,7 +24,7 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import about
 from tests.surfaces.mcp.test_bridge import execute
 from tests.surfaces.mcp.test_clients import ROADS, call
-from tests.surfaces.mcp.test_wire import ACCEPT, modern_request
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT, modern_request
 
 
 def png(width: int = 1, height: int = 1, noise: int = 0) -> bytes:
@@ -288,9 +288,9 @@ def camera(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ):
             added = daemon.post("/v1/sources", body)
             assert added.status == 201, added.body
-        rule = daemon.post("/v1/policies", {"pattern": "camera.**", "action": "allow"})
+        policy = daemon.post("/v1/policies", {"pattern": "camera.**", "action": "allow"})
         yield
-        daemon.request("DELETE", f"/v1/policies/{rule.json['id']}")
+        daemon.request("DELETE", f"/v1/policies/{policy.json['id']}")
         for namespace in ("camera", "lens"):
             daemon.request("DELETE", f"/v1/sources/{namespace}")
 

@@ -13,7 +13,7 @@ from executor.surfaces.mcp import gateway, progress
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import agent
 from tests.surfaces.mcp.conftest import about, connected, text_of
-from tests.surfaces.mcp.test_wire import modern_request
+from tests.surfaces.mcp.test_malformed_requests import modern_request
 from tests.surfaces.mcp.tool_call import SentCall, cancel, execution_with, status_of
 
 ROADS: dict[str, dict[str, Any]] = {"plain": {}, "sdk": {"unknown": 1}}

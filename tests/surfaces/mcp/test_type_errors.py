@@ -10,8 +10,8 @@ import pytest
 from executor.surfaces.mcp.tool_results import result_of
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import text_of
-from tests.surfaces.mcp.test_budget import tokens
 from tests.surfaces.mcp.test_clients import call
+from tests.surfaces.mcp.test_token_budget import tokens
 
 WRONG = {
     "typescript": "await tools.shop.things.createThing({title: 1})\nreturn await tools.shop.things.createThing({})",

@@ -12,7 +12,7 @@ from typing import Any
 from executor.surfaces.mcp.open_calls import OpenCalls
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.mcp.test_wire import ACCEPT
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT
 
 SESSION = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Session-Id": "one"}
 

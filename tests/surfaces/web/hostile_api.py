@@ -162,14 +162,14 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
 def named(daemon: Daemon) -> None:
     """What people call things."""
     whole = [{"path": "/note", "test": "equals", "value": MARKUP}]
-    rule: dict[str, Any] = {
+    policy: dict[str, Any] = {
         "pattern": "evil.**",
         "action": "require_approval",
         "note": f"{MARKUP} {TURNED}",
         "conditions": whole,
     }
-    rule["effect"] = "write"
-    made(daemon, "/v1/policies", rule)
+    policy["effect"] = "write"
+    made(daemon, "/v1/policies", policy)
     for path in ("/v1/keys", "/v1/agents"):
         made(daemon, path, {"name": MARKUP})
     body = {"token": invited(daemon), "name": MARKUP}
@@ -184,15 +184,15 @@ def ran(daemon: Daemon) -> dict[str, str]:
     lacking = daemon.execute("return await tools.shut.hostile.look({})")
     huge, kept = daemon.execute(HUGE), daemon.execute(f"return Array(3000).fill({MARKUP!r})")
     assert (failed["status"], done["status"]) == ("failed", "completed")
-    question = denied["interactions"][0]["id"]
-    assert daemon.post(f"/v1/interactions/{question}/deny", {"reason": f"{MARKUP} {TURNED}"}).status == 200
+    approval = denied["interactions"][0]["id"]
+    assert daemon.post(f"/v1/interactions/{approval}/deny", {"reason": f"{MARKUP} {TURNED}"}).status == 200
     return {
         "done": done["executionId"],
         "failed": failed["executionId"],
         "kept": kept["executionId"],
         "huge": huge["executionId"],
         "paused": paused["executionId"],
-        "denied": question,
+        "denied": approval,
         "question": paused["interactions"][0]["id"],
         "credential": lacking["interactions"][0]["id"],
     }

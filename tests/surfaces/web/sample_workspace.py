@@ -171,12 +171,12 @@ def made(daemon: Daemon, path: str, body: Any) -> Any:
 def add_policies_and_people(daemon: Daemon) -> None:
     """Policies, secrets, people, keys."""
     large = [{"path": "/amount", "test": "at_least", "value": 100}]
-    for rule in (
+    for policy in (
         {"pattern": "demo.refunds.*", "action": "deny", "conditions": large, "note": "Large refunds are made by hand"},
         {"pattern": "demo.**", "action": "require_approval", "effect": "write", "note": "Money"},
         {"pattern": "warehouse.**", "action": "allow", "note": "Nothing there can be lost"},
     ):
-        made(daemon, "/v1/policies", rule)
+        made(daemon, "/v1/policies", policy)
     for name in ("desk_token", "stripe_key"):
         made(daemon, "/v1/secrets", {"name": name, "value": f"value of {name}"})
     body = {"token": invited(daemon), "name": "Grace Hopper"}

@@ -84,8 +84,8 @@ def test_a_command_runs_only_after_consent_and_shows_its_tools_first(visit: Open
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("button", name="Allow once")).to_be_visible()
     asked = daemon.get("/v1/interactions?status=pending").json["items"]
-    [question] = [one for one in asked if one["tool"] == "local.peek"]
-    daemon.post(f"/v1/interactions/{question['id']}/approve")
+    [approval] = [one for one in asked if one["tool"] == "local.peek"]
+    daemon.post(f"/v1/interactions/{approval['id']}/approve")
     expect(page.get_by_role("region", name="Result")).to_contain_text("seen", timeout=30_000)
     daemon.request("DELETE", "/v1/sources/local")
 

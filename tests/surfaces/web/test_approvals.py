@@ -42,8 +42,8 @@ def nothing_stays(daemon: Daemon) -> Iterator[None]:
     yield
     for one in waiting(daemon):
         daemon.post(f"/v1/interactions/{one['id']}/deny", {})
-    for rule in daemon.get("/v1/policies").json["items"]:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    for policy in daemon.get("/v1/policies").json["items"]:
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
 
 
 def test_a_link_from_an_agent_leads_through_the_sign_in_to_exactly_what_is_asked(
@@ -53,26 +53,26 @@ def test_a_link_from_an_agent_leads_through_the_sign_in_to_exactly_what_is_asked
     page = visit(paused["interactions"][0]["url"], signed_in=False)
     page.get_by_label("Or paste the link").fill(daemon.post("/v1/auth/links").json["url"])
     page.get_by_role("button", name="Sign in").click()
-    question = page.get_by_role("article", name="The request")
-    expect(question.get_by_role("heading", name=CREATE)).to_be_visible()
+    approval = page.get_by_role("article", name="The request")
+    expect(approval.get_by_role("heading", name=CREATE)).to_be_visible()
     for shown in (
         "agent through an agent's token from 127.0.0.1", "Shop", "http://127.0.0.1:", "write", "in 7 days",
         "a write needs approval by default", paused["executionId"],
     ):  # fmt: skip
-        expect(question).to_contain_text(shown)
-    expect(question.get_by_role("region", name="Arguments")).to_contain_text('name: "lamp"')
-    expect(question.get_by_role("region", name="Code")).to_contain_text("→ 1return await tools.shop.things.createThing")
+        expect(approval).to_contain_text(shown)
+    expect(approval.get_by_role("region", name="Arguments")).to_contain_text('name: "lamp"')
+    expect(approval.get_by_role("region", name="Code")).to_contain_text("→ 1return await tools.shop.things.createThing")
     page.get_by_role("button", name="Allow once").click()
-    expect(question).to_contain_text("Allowed by you")
-    expect(question.get_by_role("region", name="What the call returned")).to_contain_text('name: "lamp"')
+    expect(approval).to_contain_text("Allowed by you")
+    expect(approval.get_by_role("region", name="What the call returned")).to_contain_text('name: "lamp"')
     assert outcome(daemon, paused)["status"] == "completed"
     assert len(shop) == made + 1
 
 
-def test_a_question_tells_what_its_execution_did_before_and_which_rule_asks(
+def test_an_approval_tells_what_its_execution_did_before_and_which_policy_asks(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
-    rule = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "require_approval", "effect": "write"}).json
+    policy = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "require_approval", "effect": "write"}).json
     create = "await tools.shop.things.createThing"
     view = daemon.execute(
         f'await tools.shop.things.listThings({{}});\n{create}({{name: "a"}});\n{create}({{name: "b"}});'
@@ -86,7 +86,7 @@ def test_a_question_tells_what_its_execution_did_before_and_which_rule_asks(
     expect(page.get_by_role("region", name="Arguments")).to_contain_text("What differs from call 2")
     expect(page.get_by_role("region", name="Arguments").locator("ins")).to_have_text('+ "b"')
     page.get_by_role("link", name="See the policy").click()
-    page.wait_for_url(f"**/policies?path={CREATE}&rule={rule['id']}")
+    page.wait_for_url(f"**/policies?path={CREATE}&rule={policy['id']}")
     expect(page.get_by_label("Tool", exact=True)).to_have_value(CREATE)
 
 
@@ -147,7 +147,7 @@ def test_what_has_just_appeared_or_come_to_the_front_cannot_be_answered_yet(visi
     expect(allow).to_be_enabled()
 
 
-def test_a_double_click_decides_once_and_the_next_question_opens_calmly(
+def test_a_double_click_decides_once_and_the_next_approval_opens_calmly(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     for name in ("first", "second"):
@@ -170,7 +170,9 @@ def test_a_double_click_decides_once_and_the_next_question_opens_calmly(
     assert len(waiting(daemon)) == 1
 
 
-def test_always_shows_the_rules_around_the_new_one_and_how_wide_it_is(visit: Open, daemon: Daemon, paused: Any) -> None:
+def test_always_shows_the_policies_around_the_new_one_and_how_wide_it_is(
+    visit: Open, daemon: Daemon, paused: Any
+) -> None:
     for pattern, action in (("other.**", "deny"), ("shop.**", "require_approval")):
         daemon.post("/v1/policies", {"pattern": pattern, "action": action})
     view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
@@ -196,8 +198,8 @@ def test_always_shows_the_rules_around_the_new_one_and_how_wide_it_is(visit: Ope
     assert len(daemon.get("/v1/policies").json["items"]) == 2
     save.click()
     expect(page.get_by_role("article")).to_contain_text("always, by a new policy")
-    rule = daemon.get("/v1/policies").json["items"][1]
-    assert rule["conditions"] == [{"path": "/name", "test": "equals", "value": "lamp"}]
+    policy = daemon.get("/v1/policies").json["items"][1]
+    assert policy["conditions"] == [{"path": "/name", "test": "equals", "value": "lamp"}]
 
 
 def test_two_tabs_the_title_the_icon_and_the_navigation_follow_what_happens(
@@ -222,7 +224,7 @@ def test_two_tabs_the_title_the_icon_and_the_navigation_follow_what_happens(
     expect(icon).to_have_attribute("href", "/favicon.svg")
 
 
-def test_a_question_decided_cancelled_or_asked_again_elsewhere_says_so_where_it_is_open(
+def test_an_approval_decided_cancelled_or_asked_again_elsewhere_says_so_where_it_is_open(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
     page = visit(f"/approvals/{asked(paused)}")
@@ -237,7 +239,7 @@ def test_a_question_decided_cancelled_or_asked_again_elsewhere_says_so_where_it_
     expect(page.get_by_role("article")).to_contain_text("cancelled with its execution")
 
 
-def test_a_question_whose_time_is_over_cannot_be_decided(visit: Open, daemon: Daemon, paused: Any) -> None:
+def test_an_approval_whose_time_is_over_cannot_be_decided(visit: Open, daemon: Daemon, paused: Any) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
     until = datetime.fromisoformat(daemon.get(f"/v1/interactions/{asked(paused)}").json["expiresAt"])
@@ -287,7 +289,7 @@ def test_decided_ones_are_found_by_a_filter_that_stands_in_the_address(
     expect(page.get_by_text("No requests match this filter")).to_be_visible()
 
 
-def test_more_questions_than_a_page_holds_are_counted_and_shown_when_wanted(
+def test_more_approvals_than_a_page_holds_are_counted_and_shown_when_wanted(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     code = "await Promise.allSettled(Array.from({length: 60}, (_, n) => tools.shop.things.createThing({name: `${n}`})))"

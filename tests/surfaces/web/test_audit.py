@@ -10,8 +10,8 @@ from tests.surfaces.web.conftest import Open
 
 
 def test_the_record_is_found_by_who_what_and_when_and_read_in_full(visit: Open, daemon: Daemon) -> None:
-    rule = daemon.post("/v1/policies", {"pattern": "audited.**", "action": "deny"}).json
-    daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    policy = daemon.post("/v1/policies", {"pattern": "audited.**", "action": "deny"}).json
+    daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     view = daemon.execute("return 1")
     page = visit("/")
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
@@ -29,7 +29,7 @@ def test_the_record_is_found_by_who_what_and_when_and_read_in_full(visit: Open, 
     expect(events.first).to_contain_text("Policy removed: audited.**")
     expect(page.get_by_text("executor audit list --type 'policy.*'", exact=False)).to_be_visible()
     events.first.locator("summary").click()
-    for told in ("operator_token 127.0.0.1", rule["id"], "Seal"):
+    for told in ("operator_token 127.0.0.1", policy["id"], "Seal"):
         expect(events.first).to_contain_text(told)
     page.get_by_label("What", exact=True).select_option("execution.*")
     page.get_by_label("Who", exact=True).fill("agent")

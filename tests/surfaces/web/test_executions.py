@@ -132,7 +132,7 @@ def test_calls_that_run_together_lie_in_lanes_and_are_opened_by_keyboard(
     expect(page.get_by_role("region", name="Call 2")).to_contain_text("shop.things.listThings")
 
 
-def test_a_call_that_waits_leads_to_its_question_and_then_says_who_allowed_it(
+def test_a_call_that_waits_leads_to_its_approval_and_then_says_who_allowed_it(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
     page = visit(f"/executions/{paused['executionId']}?tab=calls&call=1")
@@ -156,7 +156,7 @@ def test_a_call_that_waits_leads_to_its_question_and_then_says_who_allowed_it(
 def test_a_failure_marks_its_line_and_a_denial_and_a_retry_are_told_apart(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
-    rule = daemon.post("/v1/policies", {"pattern": "shop.things.listThings", "action": "deny", "note": "no"}).json
+    policy = daemon.post("/v1/policies", {"pattern": "shop.things.listThings", "action": "deny", "note": "no"}).json
     code = (
         f"const any: any = tools;\nfor (let n = 0; n < 2; n++) try {{ await {LOOK} }} catch {{}}\n"
         "try { await any.shop.nothing({}) } catch {}\nawait any.shop.things.createThing({name: 7});"
@@ -164,7 +164,7 @@ def test_a_failure_marks_its_line_and_a_denial_and_a_retry_are_told_apart(
     try:
         view = daemon.execute(code, typecheck="off")
     finally:
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
     page = visit(f"/executions/{view['executionId']}?tab=calls&call=4")
     bars = timeline(page)
     expect(bars.get_by_role("button", name="denied")).to_have_count(2)

@@ -78,11 +78,11 @@ def test_an_execution_with_megabytes_of_text_stays_a_page(views: ViewBrowser) ->
     assert page.evaluate("document.getElementsByTagName('*').length") < 3_000
 
 
-def test_a_question_shows_turned_and_invisible_characters_by_their_number(views: ViewBrowser) -> None:
+def test_an_approval_shows_turned_and_invisible_characters_by_their_number(views: ViewBrowser) -> None:
     page = views.open(View("question", "/approvals/{question}"))
-    question = page.get_by_role("article")
-    expect(question).to_contain_text("pay\\u{200b}1\\u{2066}\\u{ad}00\\u{2800}\\u{fe0f}\\u{e0101}")
-    expect(question).to_contain_text(MARKUP)
+    approval = page.get_by_role("article")
+    expect(approval).to_contain_text("pay\\u{200b}1\\u{2066}\\u{ad}00\\u{2800}\\u{fe0f}\\u{e0101}")
+    expect(approval).to_contain_text(MARKUP)
 
 
 def test_a_hostile_address_is_only_text(visit: Open) -> None:

@@ -64,11 +64,11 @@ def test_a_paused_call_gets_its_login_at_the_provider_and_the_execution_goes_on(
     visit: Open, daemon: Daemon, provider: Authority, allowed: None
 ) -> None:
     view = daemon.execute(CODE)
-    [question] = view["interactions"]
-    assert question["kind"] == "oauth"
-    page = visit(f"/approvals/{question['id']}")
+    [approval] = view["interactions"]
+    assert approval["kind"] == "oauth"
+    page = visit(f"/approvals/{approval['id']}")
     page.get_by_role("link", name="Sign in at the service").click()
-    page.wait_for_url(f"**/connect/{question['id']}")
+    page.wait_for_url(f"**/connect/{approval['id']}")
     expect(page.get_by_text("It requests")).to_contain_text("read")
     page.get_by_role("button", name="Sign in at the service").click()
     expect(page.get_by_role("alert")).to_contain_text("is on a private network")
@@ -80,7 +80,7 @@ def test_a_paused_call_gets_its_login_at_the_provider_and_the_execution_goes_on(
     page.wait_for_url(f"{daemon.url}/oauth/callback?**")
     expect(page.get_by_role("heading", name="Connected")).to_be_visible()
     page.get_by_role("link", name="Back to Executor").click()
-    page.wait_for_url(f"**/connect/{question['id']}")
+    page.wait_for_url(f"**/connect/{approval['id']}")
     expect(page.get_by_text("Credential saved. The execution is resuming")).to_be_visible()
     ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=60").json
     assert (ended["status"], ended["result"]["name"]) == ("completed", "Ann")
@@ -127,8 +127,8 @@ def test_a_login_that_is_spread_over_two_servers_needs_a_word_for_each_by_name(
         added = daemon.post("/v1/sources", {"location": f"{other.url}/openapi.json", "namespace": "spread"})
         assert added.status == 201, added.body
         try:
-            [question] = daemon.execute("return await tools.spread.use.me({})")["interactions"]
-            page = visit(f"/connect/{question['id']}")
+            [approval] = daemon.execute("return await tools.spread.use.me({})")["interactions"]
+            page = visit(f"/connect/{approval['id']}")
             page.get_by_role("button", name="Use your own client").click()
             page.get_by_label("Client ID").fill("known-app")
             page.get_by_label("Client secret").fill("a-secret-of-the-app")

@@ -1,4 +1,4 @@
-"""The other pages: connect, look, try, run, make rules."""
+"""The other pages: connect, look, try, run, make policies."""
 
 from __future__ import annotations
 

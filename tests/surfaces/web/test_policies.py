@@ -1,4 +1,4 @@
-"""Rules in a browser: written in full, ordered by hand or by key, tried out before they hold."""
+"""Policies in a browser: written in full, ordered by hand or by key, tried out before they hold."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.surfaces.web.conftest import Open
 
 
 @pytest.fixture(autouse=True)
-def no_rules_stay(daemon: Daemon, shop: list[Any]) -> Iterator[None]:
+def remove_policies(daemon: Daemon, shop: list[Any]) -> Iterator[None]:
     yield
-    for rule in rules(daemon):
-        daemon.request("DELETE", f"/v1/policies/{rule['id']}")
+    for policy in policies(daemon):
+        daemon.request("DELETE", f"/v1/policies/{policy['id']}")
 
 
-def rules(daemon: Daemon) -> list[Any]:
+def policies(daemon: Daemon) -> list[Any]:
     return list(daemon.get("/v1/policies").json["items"])
 
 
@@ -31,7 +31,7 @@ def add(daemon: Daemon, pattern: str, action: str, **more: Any) -> Any:
     return made.json
 
 
-def test_a_rule_is_written_with_everything_it_can_ask_about_and_shown_as_the_command_that_writes_it(
+def test_a_policy_is_written_with_everything_it_can_ask_about_and_shown_as_the_command_that_writes_it(
     visit: Open, daemon: Daemon
 ) -> None:
     add(daemon, "**", "deny", level="organization", effect="destructive")
@@ -61,7 +61,7 @@ def test_a_rule_is_written_with_everything_it_can_ask_about_and_shown_as_the_com
     command = shlex.split(form.locator("code").last.inner_text())
     form.get_by_role("button", name="Add the policy").click()
     expect(form).to_have_count(0)
-    made = rules(daemon)[0]
+    made = policies(daemon)[0]
     expected = [
         {"path": "/name", "test": "one_of", "value": ["lamp", 5]},
         {"path": "/name", "test": "matches", "value": "l.*"},
@@ -79,12 +79,14 @@ def test_a_rule_is_written_with_everything_it_can_ask_about_and_shown_as_the_com
         assert option in " ".join(command)
 
 
-def test_rules_are_moved_with_keys_buttons_and_by_dragging_and_each_move_is_said(visit: Open, daemon: Daemon) -> None:
+def test_policies_are_moved_with_keys_buttons_and_by_dragging_and_each_move_is_said(
+    visit: Open, daemon: Daemon
+) -> None:
     for pattern in ("shop.a", "shop.b", "shop.c"):
         add(daemon, pattern, "deny")
 
     def order() -> list[str]:
-        return [rule["pattern"] for rule in rules(daemon)]
+        return [policy["pattern"] for policy in policies(daemon)]
 
     page = visit("/policies")
     page.get_by_role("listitem", name="Policy 3: shop.c").focus()
@@ -103,7 +105,9 @@ def test_rules_are_moved_with_keys_buttons_and_by_dragging_and_each_move_is_said
     assert order() == ["shop.b", "shop.c", "shop.a"]
 
 
-def test_a_rule_is_changed_and_says_what_it_is_about_and_that_it_can_never_decide(visit: Open, daemon: Daemon) -> None:
+def test_a_policy_is_changed_and_says_what_it_is_about_and_that_it_can_never_decide(
+    visit: Open, daemon: Daemon
+) -> None:
     add(daemon, "shop.**", "deny")
     dead = add(daemon, "shop.things.createThing", "allow", note="old")
     page = visit("/policies")
@@ -138,14 +142,14 @@ def test_a_move_and_a_removal_are_tried_on_past_calls_before_they_are_made(visit
     expect(dialog.get_by_text("executor policies add 'shop.**' allow --position 1")).to_be_visible()
     dialog.get_by_role("button", name="Remove").click()
     expect(dialog).to_have_count(0)
-    assert allow["id"] not in [rule["id"] for rule in rules(daemon)]
+    assert allow["id"] not in [policy["id"] for policy in policies(daemon)]
     page.get_by_role("button", name="Remove shop.things.createThing").click()
     expect(dialog.get_by_role("region", name="What would have changed")).to_contain_text("deny→would beask")
     dialog.get_by_role("button", name="Keep it").click()
-    assert len(rules(daemon)) == 1
+    assert len(policies(daemon)) == 1
 
 
-def test_the_test_box_tells_which_rule_decides_and_why_the_others_do_not(visit: Open, daemon: Daemon) -> None:
+def test_the_test_box_tells_which_policy_decides_and_why_the_others_do_not(visit: Open, daemon: Daemon) -> None:
     add(daemon, "shop.**", "deny", actor="agent")
     add(daemon, "shop.things.*", "allow", conditions=[{"path": "/name", "test": "equals", "value": "lamp"}])
     page = visit("/policies?path=shop.things.createThing")

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 from tests.surfaces.web.people import guest
-from tests.surfaces.web.test_notices import STAND_IN
+from tests.surfaces.web.test_notifications import STAND_IN
 
 
 def confirm(row: Any, word: str, sure: str) -> None:

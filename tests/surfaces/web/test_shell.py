@@ -22,7 +22,7 @@ def palette(page: Any, text: str) -> Any:
     return page.get_by_role("listbox", name="Results")
 
 
-def test_the_palette_finds_pages_tools_questions_and_executions(visit: Open, paused: Any) -> None:
+def test_the_palette_finds_pages_tools_approvals_and_executions(visit: Open, paused: Any) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     found = palette(page, "create thing")

@@ -122,8 +122,8 @@ def test_an_empty_page_leads_to_a_first_call_and_to_one_that_asks(visit: Open, d
     page.get_by_label("amount", exact=True).fill("5")
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("button", name="Allow once")).to_be_visible()
-    [question] = daemon.get("/v1/interactions?status=pending").json["items"]
-    assert daemon.post(f"/v1/interactions/{question['id']}/approve").status == 200
+    [approval] = daemon.get("/v1/interactions?status=pending").json["items"]
+    assert daemon.post(f"/v1/interactions/{approval['id']}/approve").status == 200
     expect(page.get_by_role("region", name="Result")).to_contain_text("ref_1")  # it went on by itself
     assert daemon.get("/v1/sources/demo").json["hosted"] == "demo"
 

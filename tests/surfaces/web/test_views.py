@@ -59,13 +59,13 @@ def test_a_view_is_sound_in_every_look(views: ViewBrowser, axe_script: Path, tmp
     page = views.open(view)
     page.evaluate(axe_script.read_text(encoding="utf-8"))
     found: dict[str, list[str]] = {}
-    for look, (size, scheme, rules) in looks_of(view).items():
+    for look, (size, scheme, policies) in looks_of(view).items():
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         wait_for(lambda page=page, scheme=scheme: page.evaluate("document.documentElement.dataset.theme") == scheme)
         page.evaluate(f"{FRAME}.then(() => null)")
         settled(page)
-        found[look] = faults(page, rules)
+        found[look] = faults(page, policies)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found[look].append("it scrolls sideways")
         if look in view.pictures:
@@ -81,9 +81,9 @@ def looks_of(view: View) -> dict[Look, Any]:
     return {look: how for look, how in LOOKS.items() if not few or look == "light" or look in view.pictures}
 
 
-def faults(page: Any, rules: str) -> list[str]:
+def faults(page: Any, policies: str) -> list[str]:
     """The content security policy keeps scripts of a page out; the debugger's are not the page's."""
-    found = page.evaluate(f"axe.run(document, {rules}).then((found) => found.violations)")
+    found = page.evaluate(f"axe.run(document, {policies}).then((found) => found.violations)")
     serious = [one for one in found if one["impact"] in ("serious", "critical")]
     return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in serious]
 

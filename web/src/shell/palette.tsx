@@ -1,7 +1,7 @@
 import { useLocation, useNavigate } from "@tanstack/react-router";
 import { ArrowLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { QuestionCard } from "@/pages/approvals/card";
+import { ApprovalCard } from "@/pages/approvals/card";
 import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
@@ -37,7 +37,7 @@ function Request({ id, onBack, onClose }: { id: string; onBack: () => void; onCl
   }, [location, first, onClose]);
   return (
     <div className="space-y-3">
-      <QuestionCard id={id} />
+      <ApprovalCard id={id} />
       <Button look="ghost" size="small" onClick={onBack}>
         <ArrowLeft size={14} aria-hidden="true" /> Back to the search
       </Button>

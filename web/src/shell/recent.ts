@@ -7,7 +7,7 @@ import { whoami } from "@/api/queries";
 export type Recent = { to: string; title: string; about: string };
 
 const KEPT = 8;
-const KINDS: Record<string, string> = { sources: "source", executions: "execution", approvals: "question" };
+const KINDS: Record<string, string> = { sources: "source", executions: "execution", approvals: "approval" };
 
 // Anyone who comes to this browser after someone else is another actor.
 const store = (actor: string) => `executor.recent.${actor}`;

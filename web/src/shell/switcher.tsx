@@ -6,7 +6,7 @@ import { whoami } from "@/api/queries";
 import { visible } from "@/text/visible";
 import { useEnter, useWorkspaces, type Workspace } from "./entering";
 import { Mark } from "./mark";
-import { HEADING, ITEM, MENU, RULE } from "./menu";
+import { HEADING, ITEM, MENU, SEPARATOR } from "./menu";
 
 /** Where one is, always in sight, and the way to elsewhere. */
 export function Switcher({ short }: { short?: boolean }) {
@@ -61,7 +61,7 @@ function Places() {
       ))}
       {may && (
         <>
-          <Menu.Separator className={RULE} />
+          <Menu.Separator className={SEPARATOR} />
           <Menu.Item className={ITEM} onSelect={() => void navigate({ to: "/settings", search: { tab: "place" } })}>
             <Plus size={14} aria-hidden="true" /> New workspace…
           </Menu.Item>

@@ -5,7 +5,7 @@ import { DropdownMenu as Menu } from "radix-ui";
 import { whoami } from "@/api/queries";
 import { visible } from "@/text/visible";
 import { useSignOut } from "./entering";
-import { HEADING, ITEM, MENU, RULE } from "./menu";
+import { HEADING, ITEM, MENU, SEPARATOR } from "./menu";
 import { chooseTheme, chosenTheme, type Theme } from "./theme";
 
 const THEMES: [Theme, string, typeof Sun][] = [
@@ -40,7 +40,7 @@ export function WhoMenu({ short }: { short?: boolean }) {
               </Menu.RadioItem>
             ))}
           </Menu.RadioGroup>
-          <Menu.Separator className={RULE} />
+          <Menu.Separator className={SEPARATOR} />
           <Menu.Item className={ITEM} onSelect={() => void navigate({ to: "/settings" })}>
             <Settings size={14} aria-hidden="true" /> Settings
           </Menu.Item>

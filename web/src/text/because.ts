@@ -2,7 +2,7 @@ const SAYS: Record<string, string> = { allow: "allows it", require_approval: "re
 
 /** Why a call was decided so, for people: a policy is named, with what it says. */
 export function because(reason: string): string {
-  const [, rule, condition, action] =
+  const [, policy, condition, action] =
     reason.match(/^policy (.+?)( with \d+ condition\(s\))? → (allow|require_approval|deny)$/) ?? [];
-  return rule && action ? `The policy ${rule}${condition ? ", with its conditions," : ""} ${SAYS[action]}` : reason;
+  return policy && action ? `The policy ${policy}${condition ? ", with its conditions," : ""} ${SAYS[action]}` : reason;
 }

@@ -44,7 +44,7 @@ class Declarations:
 
     def text(self, root: Node) -> str:
         nodes = [line for node in root.walk() if not node.anything for line in self._node(node)]
-        types = [line for _, one, _ in self._readers.values() for line in one.written()]
+        types = [line for _, one, _ in self._readers.values() for line in one.write_definitions()]
         return "\n".join([HEAD, *types, *nodes, f"tools: {'Any' if root.anything else 'Tools'}", ""])
 
     def _node(self, node: Node) -> list[str]:

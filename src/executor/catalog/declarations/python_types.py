@@ -39,7 +39,7 @@ class Types:
         self._seen: set[str] = set()
         self._flat: dict[str, Fields | None] = {}
 
-    def written(self) -> list[str]:
+    def write_definitions(self) -> list[str]:
         lines: list[str] = []
         done = 0
         while done < len(self._named):
@@ -113,9 +113,9 @@ class Types:
                    for one in shape.fields]  # fmt: skip
         extra = ", extra_items=Any" if shape.open else ""
         if all(is_word(key) and not key.startswith("__") and key not in HIDING for key, _ in entries):
-            lines = [f"    {key}: {written!a}" for key, written in entries]
+            lines = [f"    {key}: {write_definitions!a}" for key, write_definitions in entries]
             return "\n".join([f"class {name}(TypedDict, total=False{extra}):", *lines])
-        inner = ", ".join(f"{key!a}: {written!a}" for key, written in entries)
+        inner = ", ".join(f"{key!a}: {write_definitions!a}" for key, write_definitions in entries)
         return f"{name} = TypedDict({name!a}, {{{inner}}}, total=False{extra})"
 
     def _entry(self, field: Field, name: str) -> str:

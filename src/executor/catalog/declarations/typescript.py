@@ -72,7 +72,7 @@ class Declarations:
     def text(self, root: Node) -> str:
         written = [self._interface(node) for node in root.walk() if node.below]
         for _, types in [*self._arguments.values(), *self._results.values()]:
-            written += types.written()
+            written += types.write_definitions()
         kind = "any" if root.anything else "Executor.Tools" if root.below else "{}"
         return "\n".join(["declare namespace Executor {", *written, "}", f"declare const tools: {kind};", ""])
 
@@ -134,7 +134,7 @@ class Types:
         self._levels: dict[str, int] = {}
         self._written = 0
 
-    def written(self) -> list[str]:
+    def write_definitions(self) -> list[str]:
         """`type Name = …;` for each definition that was named, and for those that these name in turn."""
         lines = []
         while self._written < len(self._levels):

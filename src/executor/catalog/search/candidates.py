@@ -8,7 +8,7 @@ import numpy as np
 
 from executor.catalog.search.index.index import Index, Postings
 from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY, Array
-from executor.catalog.search.query.query import Question, Slot
+from executor.catalog.search.query.query import Query, Slot
 
 MAX_SLOTS = 32
 VERB = 0.5
@@ -37,7 +37,7 @@ class Gathered:
     outside: Array
 
 
-def gather(index: Index, asked: Question) -> Gathered:
+def gather(index: Index, asked: Query) -> Gathered:
     placed = [place(index, slot) for slot in asked.slots]
     if not any(one.terms for one in placed):
         placed = []
@@ -94,7 +94,7 @@ def exactly(index: Index, placed: list[Placed]) -> Array:
     return scores / np.float32(most or 1.0)
 
 
-def elsewhere(index: Index, asked: Question) -> Array:
+def elsewhere(index: Index, asked: Query) -> Array:
     """A source's name that many others' texts have too says little of where to look; one that none has, all."""
     inside = np.isin(index.spaces, list(asked.sources))
     surest, in_names = 0.0, np.zeros(index.total, bool)

@@ -24,7 +24,7 @@ from executor.catalog.search.index.segment import (
 )
 from executor.catalog.search.query import actions
 from executor.catalog.search.query.intent import WISHES
-from executor.catalog.search.query.query import Question
+from executor.catalog.search.query.query import Query
 
 # Of the objects of a query, how much is in each field; of its verbs too; `explained` is the part of a tool's name
 # that the query accounts for, so a tool for more than was asked for loses; `strayed` is a route whose end, which names
@@ -48,7 +48,7 @@ UNKNOWN = 0.5
 class Coverage:
     """For each slot and candidate, how well the slot is answered in each field."""
 
-    def __init__(self, index: Index, asked: Question, gathered: Gathered, candidates: Array) -> None:
+    def __init__(self, index: Index, asked: Query, gathered: Gathered, candidates: Array) -> None:
         slots, amount = gathered.slots, len(candidates)
         position = np.full(index.total, -1, np.int32)
         position[candidates] = np.arange(amount, dtype=np.int32)
@@ -92,7 +92,7 @@ class Coverage:
         return np.asarray(weights / (weights.sum() or 1.0))
 
 
-def measure(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:
+def measure(index: Index, asked: Query, gathered: Gathered, candidates: Array) -> Array:
     """One row a candidate, one column a measure."""
     cover = Coverage(index, asked, gathered, candidates)
     objects, verbs = cover.objects(), cover.verb_weights()
@@ -142,7 +142,7 @@ def match_title(index: Index, cover: Coverage, candidates: Array) -> Array:
     return np.asarray(held / np.maximum(longest, 1))
 
 
-def agreement(index: Index, asked: Question, candidates: Array) -> tuple[Array, Array]:
+def agreement(index: Index, asked: Query, candidates: Array) -> tuple[Array, Array]:
     """Whether a tool does what is asked for, and whether it writes where reading was asked for or the reverse."""
     does = index.actions[candidates]
     nothing = np.zeros(len(candidates))
@@ -156,7 +156,7 @@ def agreement(index: Index, asked: Question, candidates: Array) -> tuple[Array, 
     return agrees.astype(float), (reads != wants_read).astype(float)
 
 
-def granting(index: Index, asked: Question, candidates: Array) -> Array:
+def granting(index: Index, asked: Query, candidates: Array) -> Array:
     """How far a tool does what is wished for: reading, making, changing, dropping; what it does that no one wished."""
     does = index.actions[candidates]
     posts = (does & actions.ANY_POST) == actions.ANY_POST
@@ -181,7 +181,7 @@ def pairs(cover: Coverage, objects: Array) -> Array:
     return np.asarray((both / (both.sum() or 1.0)) @ np.minimum(held[1:], held[:-1]))
 
 
-def number(asked: Question, flags: Array) -> Array:
+def number(asked: Query, flags: Array) -> Array:
     """One thing was asked for, or several, and the tool gives that."""
     if not asked.many or (asked.actions and not asked.actions & (actions.READS | actions.BITS["delete"])):
         return np.zeros(len(flags))

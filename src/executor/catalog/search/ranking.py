@@ -17,7 +17,7 @@ from executor.catalog.search.candidates import SURELY, Gathered, Placed, gather
 from executor.catalog.search.features import MEASURES
 from executor.catalog.search.index.index import Index
 from executor.catalog.search.index.segment import FIELDS, SAID, SOURCE, Array
-from executor.catalog.search.query.query import Question, question
+from executor.catalog.search.query.query import Query, parse_query
 
 CANDIDATES = 400
 SHORT = 8.0
@@ -92,7 +92,6 @@ class Found:
 
     hits: list[Hit]
     total: int
-    understood: bool
     is_fit: bool = True
     strength: float = 0.0
 
@@ -113,10 +112,10 @@ def search(
 
     `near` says for each tool how near in meaning it is to a text.
     """
-    asked = question(text, index.spoken, index.knows, index.nearest_words)
+    asked = parse_query(text, index.spoken, index.knows, index.nearest_words)
     gathered = gather(index, asked)
     if not gathered.slots:
-        return Found([], 0, understood=False)
+        return Found([], 0)
     if allowed is not None:
         gathered.scores[~allowed] = 0.0
     candidates = best(gathered.scores, max(CANDIDATES, limit))
@@ -139,10 +138,10 @@ def search(
     if order and meant is not None:
         is_fit = is_fit or bool(meant[candidates[order[0]]] >= NEAR_ENOUGH)
     strength = float(by_words[order[0]]) if order else 0.0
-    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), True, is_fit, strength)
+    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), is_fit, strength)
 
 
-def score(index: Index, asked: Question, gathered: Gathered, candidates: Array) -> Array:
+def score(index: Index, asked: Query, gathered: Gathered, candidates: Array) -> Array:
     short = shortness(asked)
     weights = np.array([short * WEIGHTS[name][0] + (1 - short) * WEIGHTS[name][1] for name in MEASURES])
     values: Array = np.round(features.measure(index, asked, gathered, candidates) @ weights, 4)
@@ -154,7 +153,7 @@ def meaning_weight(by_words: Array) -> float:
     return MEANING + UNSURE * max(0.0, 1 - float(by_words.max(initial=0.0)) / WEAK_SCORE)
 
 
-def shortness(asked: Question) -> float:
+def shortness(asked: Query) -> float:
     objects = sum(not slot.verb for slot in asked.slots)
     return 1 / (1 + (objects / SHORT) ** 2)
 

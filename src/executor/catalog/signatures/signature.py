@@ -74,7 +74,7 @@ def choose_shared(types: Types, budget: int, most: int, answer: set[str]) -> Ite
         is_late = not types.waiting
         large.sort(key=lambda one: one not in answer)
         definition = large.pop(0) if is_late else types.waiting.pop(0)
-        before, known = len(types.waiting), types.known
+        before, known = len(types.waiting), types.used_names
         line = types.declare(definition)
         if len(line) <= (budget if is_late else min(room, budget)):
             budget -= len(line)
@@ -83,7 +83,7 @@ def choose_shared(types: Types, budget: int, most: int, answer: set[str]) -> Ite
             yield line
             continue
         del types.waiting[before:]
-        types.known = known
+        types.used_names = known
         (left if is_late else large).append(definition)
     types.waiting[:0] = [*large, *left]
 

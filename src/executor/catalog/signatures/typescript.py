@@ -73,12 +73,12 @@ class Types:
         return self._names.of(definition, pascal(definition))
 
     @property
-    def known(self) -> frozenset[str]:
+    def used_names(self) -> frozenset[str]:
         """The named types that were used so far."""
         return frozenset(self._known)
 
-    @known.setter
-    def known(self, names: frozenset[str]) -> None:
+    @used_names.setter
+    def used_names(self, names: frozenset[str]) -> None:
         self._known = set(names)
 
     def _reference(self, definition: str, depth: int) -> str:

@@ -20,7 +20,7 @@ from executor.connections.oauth.http import BOUNDS, Wire
 from executor.connections.oauth.new_connection import OAUTH, Terms
 from executor.connections.oauth.token_endpoint import Client, Tokens
 from executor.errors import CredentialRequired, OAuthFailed, StorageError
-from executor.model.connection import Connection, ConnectionStatus
+from executor.model.credentials import Connection, ConnectionStatus
 from executor.model.ids import now_ms
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import connections
@@ -62,7 +62,7 @@ class AccessTokens:
         if held is None or not good(held.tokens, rejected):
             held = await self._read(connection)
         if not good(held.tokens, rejected):
-            held = await self._renewed(connection, held, rejected)
+            held = await self._await_renewal(connection, held, rejected)
         if len(self._known) >= KEPT:
             self._known.clear()
         self._known[key(connection)] = held
@@ -85,7 +85,7 @@ class AccessTokens:
             raise consent_needed(connection, "it was never granted")
         return held
 
-    async def _renewed(self, connection: Connection, held: Held, rejected: str) -> Held:
+    async def _await_renewal(self, connection: Connection, held: Held, rejected: str) -> Held:
         """One task renews for all who wait here; it continues when they leave."""
         task = self._renewing.get(connection.id)
         if task is None:

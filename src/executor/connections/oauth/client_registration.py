@@ -12,7 +12,7 @@ from executor.connections.oauth.http import Origins, Wire
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, failure
 from executor.errors import InvalidRequest, OAuthFailed
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import oauth_flows

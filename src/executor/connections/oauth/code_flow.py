@@ -19,8 +19,8 @@ from executor.connections.oauth.http import Wire
 from executor.connections.oauth.metadata import Server, same_issuer
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import EgressRefused, OAuthFailed
-from executor.model.actor import Actor
 from executor.model.digest import digest_text
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.network.addresses import display_url, parse
 from executor.secrets.secrets import Secrets
@@ -73,7 +73,7 @@ class CodeFlow:
         url = self._authorization_url(terms, client.client_id, state, verifier)
         digest, at = digest_text(state), now_ms()
         bound = digest_text(shown_once) if in_browser else TICKET + digest_text(shown_once)
-        kept = {"terms": terms.packed(), "verifier": verifier, "url": url, "actor": actor.name}
+        kept = {"terms": terms.pack(), "verifier": verifier, "url": url, "actor": actor.name}
 
         def job(c: Database_) -> None:
             context = sealing.flow_context(actor.workspace_id, digest)
@@ -191,7 +191,7 @@ class CodeFlow:
                 hint="its operator must list S256 in `code_challenge_methods_supported`; or use a token instead",
             )
         for endpoint in (server.authorization_endpoint, server.token_endpoint):
-            self._wire.check(endpoint, terms.allowed)
+            self._wire.check(endpoint, terms.allowed_origins)
 
     def _authorization_url(self, terms: Terms, client_id: str, state: str, verifier: str) -> str:
         """Parameters that the endpoint's own address has are kept, unless they are ours to say."""

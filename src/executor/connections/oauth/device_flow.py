@@ -17,8 +17,8 @@ from executor.connections.oauth.http import Wire
 from executor.connections.oauth.metadata import address
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import OAuthFailed
-from executor.model.actor import Actor
 from executor.model.digest import digest_text
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.network.addresses import display_url
 from executor.secrets.secrets import Secrets
@@ -69,7 +69,7 @@ class DeviceFlow:
         if terms.resource:
             form["resource"] = terms.resource
         filled, headers = token_endpoint.authenticate_client(client, form)
-        status, answer = await self._wire.post_form(endpoint, filled, headers, terms.allowed)
+        status, answer = await self._wire.post_form(endpoint, filled, headers, terms.allowed_origins)
         if status != 200 or "error" in answer or not isinstance(answer.get("device_code"), str):
             raise token_endpoint.failure(endpoint, status, answer, (client.secret,))
         url, whole = pages_of(answer)
@@ -79,7 +79,7 @@ class DeviceFlow:
         seconds = token_endpoint.lifetime(answer.get("expires_in")) or 600
         until = at + min(seconds * 1000, LONGEST_MS)
         interval = min(max(token_endpoint.lifetime(answer.get("interval")) or INTERVAL, 1), 60)
-        kept = {"terms": terms.packed(), "code": answer["device_code"], "interval": interval, "next": at}
+        kept = {"terms": terms.pack(), "code": answer["device_code"], "interval": interval, "next": at}
         await self._insert(actor, digest_text(handle), kept, at, until, interaction_id)
         return Shown(handle, printable(answer.get("user_code")), url, whole, until, interval)
 

@@ -39,7 +39,7 @@ class Server:
     takes_client_urls: bool = False
     is_declared: bool = False
 
-    def packed(self) -> dict[str, Any]:
+    def pack(self) -> dict[str, Any]:
         return asdict(self)
 
 

@@ -17,8 +17,8 @@ from executor.connections.oauth.token_endpoint import Client, Endpoint, Tokens
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import BEARER, Needed
 from executor.errors import NotFound
-from executor.model.actor import Actor
-from executor.model.connection import Connection
+from executor.model.credentials import Connection
+from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.source import Source
 from executor.secrets.sealing import Sealing
@@ -46,7 +46,7 @@ class Terms:
     way: str = ""  # the scheme of the source's document that it satisfies
     confirmed: tuple[str, ...] = ()  # origins of servers that a person has named
 
-    def packed(self) -> dict[str, Any]:
+    def pack(self) -> dict[str, Any]:
         return {
             "sourceId": self.source_id,
             "name": self.name,
@@ -58,15 +58,15 @@ class Terms:
             "grantType": self.grant_type,
             "way": self.way,
             "confirmed": list(self.confirmed),
-            "server": self.server.packed(),
+            "server": self.server.pack(),
         }
 
     def endpoint(self, client: Client, *, refresh: bool = False) -> Endpoint:
         url = self.server.refresh_endpoint if refresh and self.server.refresh_endpoint else self.server.token_endpoint
-        return Endpoint(url, client, self.allowed)
+        return Endpoint(url, client, self.allowed_origins)
 
     @property
-    def allowed(self) -> Origins:
+    def allowed_origins(self) -> Origins:
         return frozenset(self.origins)
 
 
@@ -112,7 +112,7 @@ def save(c: Database, sealing: Sealing, workspace_id: str, terms: Terms, tokens:
         scheme="oauth2",
         origin=new_connection.pinned_origin(source),
         actor_id=terms.actor_id,
-        options={"placements": [dict(one) for one in needed.placements], WAY: needed.name, OAUTH: terms.packed()},
+        options={"placements": [dict(one) for one in needed.placements], WAY: needed.name, OAUTH: terms.pack()},
         revision=before.revision if before else 1,
         created_by=by.id,
         created_at=before.created_at if before else at,
@@ -137,7 +137,7 @@ def sealed_grant(
     c: Database, sealing: Sealing, connection: Connection, generation: int, tokens: Tokens, scopes: tuple[str, ...]
 ) -> Grant:
     context = keeping.grant_context(connection.workspace_id, connection.id)
-    sealed = keeping.seal(c, sealing, tokens.packed(), context)
+    sealed = keeping.seal(c, sealing, tokens.pack(), context)
     return Grant(
         connection.id, connection.workspace_id, generation, sealed.key_id, sealed.data, scopes, tokens.expires_at
     )

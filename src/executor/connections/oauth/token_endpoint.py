@@ -63,7 +63,7 @@ class Tokens:
     def is_usable(self, now: int) -> bool:
         return self.expires_at is None or now < self.expires_at
 
-    def packed(self) -> dict[str, Any]:
+    def pack(self) -> dict[str, Any]:
         return {"access": self.access, "refresh": self.refresh, "lifetime": self.lifetime_ms}
 
 

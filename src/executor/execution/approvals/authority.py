@@ -12,9 +12,9 @@ from executor.errors import Forbidden, SeparationOfDuties
 from executor.execution.approvals.requests import NEEDS
 from executor.execution.builtins import tools
 from executor.execution.calls.arguments import parse_arguments
-from executor.model.actor import Actor, SeparationChoice
+from executor.model.identity.actor import Actor, SeparationChoice
+from executor.model.identity.permissions import HOLDERS, OPERATOR, ROLES, Permission, lacking
 from executor.model.interaction import Interaction
-from executor.model.permissions import HOLDERS, OPERATOR, ROLES, Permission, lacking
 from executor.storage.executions import calls, separation
 from executor.storage.identity import members, tenancy
 

@@ -12,8 +12,8 @@ from executor.execution.approvals.authority import Authority, Verdict
 from executor.execution.approvals.expiry import check_open
 from executor.execution.approvals.prompt import uncut
 from executor.execution.names import identify, read_names
-from executor.model.actor import Actor
 from executor.model.execution import Call
+from executor.model.identity.actor import Actor
 from executor.model.interaction import Interaction, InteractionStatus
 from executor.storage.catalog import policy_scope
 from executor.storage.credentials import connections

@@ -18,37 +18,40 @@ from executor.sources.lifecycle import revisions
 from executor.sources.mcp.tools.hints import claims_to_read
 from executor.storage.catalog.policies import names_namespace
 
-MOST_RULES = 20
+MOST_POLICIES = 20
 
 
 async def notices_of(pipeline: CallPipeline, execution: Execution, call: Call, tool: Tool) -> dict[str, Any]:
     """For the prompt: `changed` of a tool that a policy allowed as it was, `rules` of a source that is to be added."""
     arguments = parse_arguments(call.arguments)
-    rules = (await pipeline.policies.of(execution.workspace_id)).policies
+    policies = (await pipeline.policies.of(execution.workspace_id)).policies
     if tool.path == ADD_SOURCE:
         namespace = str(arguments.get("namespace", ""))
-        found = [text(rule) for rule in rules if names_namespace(rule, namespace)]
-        more = [f"and {len(found) - MOST_RULES} more"] if len(found) > MOST_RULES else []
-        return {"namespace": namespace, "rules": [*found[:MOST_RULES], *more]}
+        found = [text(policy) for policy in policies if names_namespace(policy, namespace)]
+        more = [f"and {len(found) - MOST_POLICIES} more"] if len(found) > MOST_POLICIES else []
+        return {"namespace": namespace, "rules": [*found[:MOST_POLICIES], *more]}
     looks = suggestion(tool)
     advice = {"suggestion": looks} if looks else {}
-    rule = find_outdated(
+    policy = find_outdated(
         await pipeline.admissions.subject(tool, execution.actor_id, arguments),
-        [one for one in rules if is_for(one, tool)],
+        [one for one in policies if is_for(one, tool)],
     )
-    if rule is None or rule.made_for is None:
+    if policy is None or policy.made_for is None:
         return advice
-    return {**advice, "changed": await _describe_change(pipeline, execution.workspace_id, tool, rule, rule.made_for)}
+    return {
+        **advice,
+        "changed": await _describe_change(pipeline, execution.workspace_id, tool, policy, policy.made_for),
+    }
 
 
-def is_for(rule: Policy, tool: Tool) -> bool:
+def is_for(policy: Policy, tool: Tool) -> bool:
     """A policy about a server's hints is for what it says only reads, and for nothing else of it."""
-    hinted = rule.made_for is not None and rule.made_for.basis == "hints"
+    hinted = policy.made_for is not None and policy.made_for.basis == "hints"
     return not hinted or claims_to_read(tool.known_keys)
 
 
 async def _describe_change(
-    pipeline: CallPipeline, workspace_id: str, tool: Tool, rule: Policy, made_for: MadeFor
+    pipeline: CallPipeline, workspace_id: str, tool: Tool, policy: Policy, made_for: MadeFor
 ) -> dict[str, Any]:
     """What is different from the tool that the policy was made for; `isNew` if there was none of this path."""
     found = await pipeline.database.read(lambda c: revisions.since(c, workspace_id, made_for.digests, tool))
@@ -58,8 +61,8 @@ async def _describe_change(
         now = address_of(source)
         differences.insert(0, {"at": "destination", "what": "address", "was": made_for.host, "now": now})
     return {
-        "policyId": rule.id,
-        "rule": text(rule),
+        "policyId": policy.id,
+        "rule": text(policy),
         "isNew": found is None,
         "differences": differences,
         "cut": found is not None and found.cut,

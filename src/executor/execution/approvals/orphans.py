@@ -8,8 +8,8 @@ from sqlalchemy.engine import Connection
 
 from executor.execution.approvals.settlement import settle
 from executor.execution.engine import Engine
-from executor.model.actor import Actor
 from executor.model.execution import Execution
+from executor.model.identity.actor import Actor
 from executor.model.interaction import Interaction
 from executor.model.source import Source
 from executor.storage.executions import interactions

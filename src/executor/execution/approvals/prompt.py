@@ -24,7 +24,7 @@ DESCRIPTION_CHARACTERS = 500
 REQUEST_CHARACTERS = 8_000
 ADD_SOURCE = "executor.sources.add"
 
-QUESTIONS: dict[InteractionKind, str] = {
+HEADINGS: dict[InteractionKind, str] = {
     "approval": "Allow this call?",
     "credential": "This call needs a credential. It is sent once you provide one.",
     "oauth": "This call needs your consent at its service. It is sent once you sign in there.",
@@ -57,7 +57,7 @@ def ask(
 def render(kind: InteractionKind, call: Call, tool: Tool, source: Source | None, reason: str) -> dict[str, Any]:
     """Everything, or a note of what was cut."""
     prompt = {
-        "question": QUESTIONS[kind],
+        "question": HEADINGS[kind],
         "tool": tool.path,
         "effect": tool.effect,
         "description": shown_description(tool.description),

@@ -118,18 +118,18 @@ class ApprovalRequests:
         tool = tool or Tool(call.path, call.source_id, "", call.effect, {}, schema_digest=call.schema_digest)
         source = await self._pipeline.bindings.source_of(call.workspace_id, tool)
         binding = await self._pipeline.bindings.bind(self._execution, call, tool, source)
-        question = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
+        interaction = ask(kind, call, binding, tool, source, reason, self._ttl_ms)
         sent = await self._pipeline.sender.outline(self._execution, call, tool, source)
-        question = replace(question, prompt={**question.prompt, **sent})
+        interaction = replace(interaction, prompt={**interaction.prompt, **sent})
         if missing is not None:
-            question = replace(question, prompt={**question.prompt, "credential": missing.view()})
+            interaction = replace(interaction, prompt={**interaction.prompt, "credential": missing.view()})
         elif kind == "approval":
             decided = await self._pipeline.admissions.decide(self._execution, tool, parse_arguments(call.arguments))
             more = {"policyId": decided.policy_id, **await notices_of(self._pipeline, self._execution, call, tool)}
-            question = replace(question, prompt={**question.prompt, **more})
+            interaction = replace(interaction, prompt={**interaction.prompt, **more})
         await self._pipeline.open_approvals.expect(self._execution)
-        self.asked[call.seq] = question
-        return question
+        self.asked[call.seq] = interaction
+        return interaction
 
     async def judge(self, call: Call, settled: Interaction) -> Tool | Interaction | ToolError | str:
         """The tool to send the call to, the reason to refuse it, or a new question where anything has changed.

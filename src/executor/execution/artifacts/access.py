@@ -11,8 +11,8 @@ from executor.errors import Conflict, NotFound
 from executor.execution.artifacts.files import remove
 from executor.execution.artifacts.storage import MOST_FILES
 from executor.execution.history import may_see
-from executor.model.actor import Actor
 from executor.model.artifact import Artifact
+from executor.model.identity.actor import Actor
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, events, executions
 from executor.storage.scan import Page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executor.model.digest import digest
-from executor.model.permissions import Permission
+from executor.model.identity.permissions import Permission
 from executor.model.tool import Effect, Schema, Tool
 
 SOURCE = "builtin"

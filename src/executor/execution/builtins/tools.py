@@ -14,8 +14,8 @@ from executor.errors import ExecutorError, ToolError
 from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
 from executor.execution.builtins.declaration import own_tool, text
+from executor.model.identity.permissions import Permission
 from executor.model.language import Language
-from executor.model.permissions import Permission
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility

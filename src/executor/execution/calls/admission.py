@@ -88,9 +88,9 @@ class Admissions:
         return replace(admission, route=route)
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
-        rules = await self._policies.of(execution.workspace_id)
-        judged = arguments if rules.judges_arguments or await self._may_hold_calls(tool) else None
-        return decide(await self.subject(tool, execution.actor_id, judged), rules.policies)
+        in_force = await self._policies.of(execution.workspace_id)
+        judged = arguments if in_force.judges_arguments or await self._may_hold_calls(tool) else None
+        return decide(await self.subject(tool, execution.actor_id, judged), in_force.policies)
 
     async def _may_hold_calls(self, tool: Tool) -> bool:
         try:

@@ -6,8 +6,7 @@ from executor.connections.connections import Connections
 from executor.connections.resolution import Missing
 from executor.errors import CredentialRequired, ToolError
 from executor.execution.failures import tool_changed
-from executor.model.connection import DEFAULT_NAME, Connection
-from executor.model.credential import Credential
+from executor.model.credentials import DEFAULT_NAME, Connection, Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.secrets.redaction import redact, redact_json, redact_value
@@ -40,7 +39,7 @@ class CallCredential:
         """Raises CredentialMissing. What was judged and journalled with one connection is not sent with another."""
         if self._connections is None:
             return
-        self.source, self._values = await self._connections.opened(source)
+        self.source, self._values = await self._connections.unseal(source)
         use = await self._connections.resolve(source, tool, actor_id)
         if use.missing is not None:
             raise CredentialMissing(use.missing)
@@ -77,7 +76,7 @@ class CallCredential:
     def clean(self, result: str) -> str:
         return redact_json(result, self._values) if self._values else result
 
-    async def told(self, tool: Tool, error: ToolError, *, given: bool = False) -> ToolError:
+    async def handle_failure(self, tool: Tool, error: ToolError, *, given: bool = False) -> ToolError:
         """The error as the code may see it; a service that refuses the credential is remembered, and never retried.
 
         One that was `given` for this call is asked for again, by CredentialMissing.
@@ -85,14 +84,14 @@ class CallCredential:
         status = error.http_status
         if status in REFUSED and self._connections is not None and self.source is not None:
             if self.connection is not None:
-                await self._connections.rejected(self.connection, status)
+                await self._connections.note_rejection(self.connection, status)
                 if given and status == 401:
                     reason = "the service answered 401 to this credential"
                     return self._missing(tool, error, reason, self.connection.name)
                 error.hint = reconnect(self.connection, self.source, status)
             elif status == 401 and not self._values:
                 return self._missing(tool, error, "the service answered 401")
-        return self.redacted(error)
+        return self.redact_error(error)
 
     def _missing(self, tool: Tool, error: ToolError, reason: str, connection: str = "") -> ToolError:
         """No one is asked for a credential that can't be sent."""
@@ -101,9 +100,9 @@ class CallCredential:
         if missing.ways or not error.asks:
             return CredentialMissing(missing)
         error.hint = f"{error.asks[0]['description']}; connections are sent as Basic, Bearer, keys and OAuth logins"
-        return self.redacted(error)
+        return self.redact_error(error)
 
-    def redacted(self, error: ToolError) -> ToolError:
+    def redact_error(self, error: ToolError) -> ToolError:
         if not self._values:
             return error
         return ToolError(

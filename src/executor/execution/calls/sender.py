@@ -83,10 +83,11 @@ class CallSender:
         except CredentialMissing:
             raise
         except ToolError as error:
-            told = await call_credential.told(tool, error, given=await self._was_given(call, call_credential, error))
-            raise (AnswerLost(call.path, told) if is_lost(tool, told) else told) from None
+            given = await self._was_given(call, call_credential, error)
+            failure = await call_credential.handle_failure(tool, error, given=given)
+            raise (AnswerLost(call.path, failure) if is_lost(tool, failure) else failure) from None
         except ExecutorError as error:
-            raise call_credential.redacted(ToolError(error.code, error.message, hint=error.hint)) from None
+            raise call_credential.redact_error(ToolError(error.code, error.message, hint=error.hint)) from None
         except Exception as error:
             incident = new_id("err")
             logger.exception("call failed inside Executor", extra={"incident": incident, "tool": tool.path})

@@ -21,11 +21,11 @@ class JournalCursor:
         self.new: list[Proposal] = []
 
     @property
-    def asked(self) -> dict[int, Interaction]:
+    def interactions(self) -> dict[int, Interaction]:
         """What humans were asked last about each call, in the journal."""
         return self._recorded.interactions
 
-    def answered(self) -> list[Call]:
+    def recorded_answers(self) -> list[Call]:
         """The recorded answers, in the order in which the code saw them."""
         done = [call for call in self._recorded.calls.values() if call.done_seq is not None]
         return sorted(done, key=lambda call: call.done_seq or 0)

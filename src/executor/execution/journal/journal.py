@@ -17,11 +17,11 @@ from sqlalchemy.engine import Connection
 from executor.errors import Fenced
 from executor.execution.artifacts.storage import OWN, is_large, keep
 from executor.execution.failures import unknown_outcome
-from executor.model.actor import Actor
 from executor.model.artifact import Artifact
 from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution, Failure, Status
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.runtime.protocol import Log
@@ -133,16 +133,16 @@ class Journal:
         sent = [{"seq": call.seq, "path": call.path, "interaction": asked.id} for call, asked in approved]
         self._hold(job, [("call.started", data) for data in sent])
 
-    def ask(self, question: Interaction, instead_of: Interaction | None = None) -> None:
+    def ask(self, interaction: Interaction, instead_of: Interaction | None = None) -> None:
         """A question about a call that is journalled already."""
 
         def job(c: Connection) -> None:
             if instead_of is not None:
                 interactions.supersede(c, instead_of.id)
-            interactions.insert(c, question)
+            interactions.insert(c, interaction)
 
         superseded = [interaction_event("superseded", instead_of)] if instead_of else []
-        self._hold(job, [*superseded, interaction_event("requested", question)])
+        self._hold(job, [*superseded, interaction_event("requested", interaction)])
 
     async def park(self, waiting: Sequence[int], wall_ms: int) -> dict[int, Interaction]:
         """Park, unless a decision for one of the `waiting` calls came in meanwhile: then return the decisions."""
@@ -162,7 +162,7 @@ class Journal:
         await self.durable()
         return settled
 
-    async def settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
+    async def find_settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
         found = await self._database.read(lambda c: interactions.of_execution(c, self._execution.id))
         latest = {asked.call_seq: asked for asked in found}
         return {seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])}

@@ -30,7 +30,7 @@ async def _replay(sandbox: Sandbox, execution: Execution, journalled: Sequence[C
     if found := difference(step, known):
         return found
     for call in sorted((c for c in journalled if c.done_seq is not None), key=lambda c: c.done_seq or 0):
-        if step.ended:
+        if step.has_ended:
             break
         step = await sandbox.answer(answer_of(call))
         if found := difference(step, known):
@@ -54,7 +54,7 @@ def difference(step: Step, known: Known) -> ReplayReport | None:
         call, made = known.calls.get(proposal.seq), _call_text(proposal.path, proposal.arguments)
         if call is None:
             # What the code proposed in its last breath was never sent, so it isn't in the journal.
-            if not (step.ended or (known.complete_to is not None and proposal.seq > known.complete_to)):
+            if not (step.has_ended or (known.complete_to is not None and proposal.seq > known.complete_to)):
                 detail = f"call {proposal.seq} ({proposal.path}) is not in the journal"
                 return ReplayReport(False, detail, proposal.seq, replayed=made)
         elif call.arguments_digest != proposal_digest(proposal):
@@ -67,7 +67,7 @@ def compare(execution: Execution, step: Step) -> ReplayReport:
     failure = execution.failure
     if failure is not None and failure.code in OUTSIDE:
         return ReplayReport(True, f"the journal repeats up to where the execution ended with {failure.code}")
-    if not step.ended:
+    if not step.has_ended:
         return ReplayReport(False, "the code had not ended when the journal did")
     if failure is not None:
         if step.failure is not None and step.failure.code == failure.code:

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 from executor.errors import Conflict, Forbidden, NotFound
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.policies.always import NEEDED, renew_policy
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.policy import Level, Policy
 from executor.model.source import Source
 from executor.storage.catalog import policies

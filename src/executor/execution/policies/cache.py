@@ -33,8 +33,8 @@ class PolicyCache(ReadCache[str, PoliciesInForce]):
 
     async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
         """What the policies in force keep from being found by an actor, or described to it."""
-        rules = await self.of(workspace_id)
-        return visibility_of(rules.policies, actor_id, rules.namespaces, rules.own_paths)
+        in_force = await self.of(workspace_id)
+        return visibility_of(in_force.policies, actor_id, in_force.namespaces, in_force.own_paths)
 
 
 def read_policies(c: Connection, workspace_id: str) -> PoliciesInForce:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from executor.execution.builtins import tools
-from executor.model.actor import Actor
 from executor.model.execution import PastCall
+from executor.model.identity.actor import Actor
 from executor.model.policy import Policy
 from executor.policy.decide import Subject
 from executor.policy.drafts import Change, changes, counts

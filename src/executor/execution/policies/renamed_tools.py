@@ -18,24 +18,24 @@ from executor.storage.catalog import policies
 SAID = 5
 
 
-def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, inherit_rules: bool = False) -> None:
+def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, inherit_policies: bool = False) -> None:
     """Raises Conflict, which names the policies.
 
     A policy about the source's own name still applies (see `policy.decide`). One that tightens and is about a name
     that someone gave would be dodged; one that allows, and is not about the present name, would take in what no one
-    agreed to, unless that is said with `inherit_rules`. Policies of `always` apply only to the tools that they were
+    agreed to, unless that is said with `inherit_policies`. Policies of `always` apply only to the tools that they were
     made for.
     """
-    rules = [one for one in policies.in_force(c, source.workspace_id) if is_about(one, source)]
-    dodged = [one for one in rules if one.action != "allow" and any(is_dodged(one, rename) for rename in renames)]
+    own = [one for one in policies.in_force(c, source.workspace_id) if is_about(one, source)]
+    dodged = [one for one in own if one.action != "allow" and any(is_dodged(one, rename) for rename in renames)]
     if dodged:
         raise Conflict(
             f"a policy covers the current name but not the new one: {describe_policies(dodged)}",
             hint="change the pattern of the policy first, then rename",
             rules=[one.id for one in dodged],
         )
-    widened = [one for one in rules if one.action == "allow" and any(is_widened(one, rename) for rename in renames)]
-    if widened and not inherit_rules:
+    widened = [one for one in own if one.action == "allow" and any(is_widened(one, rename) for rename in renames)]
+    if widened and not inherit_policies:
         raise Conflict(
             f"a policy would allow calls under the new name: {describe_policies(widened)}",
             hint="choose another name, narrow the policy, or accept it: `--inherit-rules`, in the API `inheritRules`",
@@ -43,11 +43,11 @@ def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, i
         )
 
 
-def ended_rules(rules: Sequence[Policy], source: Source, renames: Sequence[Rename]) -> list[Policy]:
+def find_ended(policies: Sequence[Policy], source: Source, renames: Sequence[Rename]) -> list[Policy]:
     """Those that allowed the tool under the name that it had, and don't under the one it has now."""
     return [
         one
-        for one in rules
+        for one in policies
         if one.action == "allow"
         and one.retired_at is None
         and is_about(one, source)
@@ -55,29 +55,29 @@ def ended_rules(rules: Sequence[Policy], source: Source, renames: Sequence[Renam
     ]
 
 
-def is_lost(rule: Policy, rename: Rename) -> bool:
-    made_for = rule.made_for is not None and rename.digest in rule.made_for.digests
-    return made_for or not covers(rule, rename.new)
+def is_lost(policy: Policy, rename: Rename) -> bool:
+    made_for = policy.made_for is not None and rename.digest in policy.made_for.digests
+    return made_for or not covers(policy, rename.new)
 
 
-def is_about(rule: Policy, source: Source) -> bool:
-    return rule.source_id in ("", source.id) and not (rule.action == "allow" and source.id in rule.excluded)
+def is_about(policy: Policy, source: Source) -> bool:
+    return policy.source_id in ("", source.id) and not (policy.action == "allow" and source.id in policy.excluded)
 
 
-def is_dodged(rule: Policy, rename: Rename) -> bool:
-    return covers(rule, rename.old) and not covers(rule, rename.new) and not covers(rule, rename.own)
+def is_dodged(policy: Policy, rename: Rename) -> bool:
+    return covers(policy, rename.old) and not covers(policy, rename.new) and not covers(policy, rename.own)
 
 
-def is_widened(rule: Policy, rename: Rename) -> bool:
-    if rule.made_for is not None or rule.retired_at is not None or rule.effect not in ("", rename.effect):
+def is_widened(policy: Policy, rename: Rename) -> bool:
+    if policy.made_for is not None or policy.retired_at is not None or policy.effect not in ("", rename.effect):
         return False
-    return covers(rule, rename.new) and not covers(rule, rename.old)
+    return covers(policy, rename.new) and not covers(policy, rename.old)
 
 
-def covers(rule: Policy, path: str) -> bool:
-    return matches(rule.pattern, path) or (path.endswith(ALL) and matches(rule.pattern, path.removesuffix(ALL)))
+def covers(policy: Policy, path: str) -> bool:
+    return matches(policy.pattern, path) or (path.endswith(ALL) and matches(policy.pattern, path.removesuffix(ALL)))
 
 
-def describe_policies(rules: Sequence[Policy]) -> str:
-    more = f" and {len(rules) - SAID} more" if len(rules) > SAID else ""
-    return "; ".join(f"{text(one)} ({one.id})" for one in rules[:SAID]) + more
+def describe_policies(policies: Sequence[Policy]) -> str:
+    more = f" and {len(policies) - SAID} more" if len(policies) > SAID else ""
+    return "; ".join(f"{text(one)} ({one.id})" for one in policies[:SAID]) + more

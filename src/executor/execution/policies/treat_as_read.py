@@ -11,8 +11,8 @@ from executor.errors import Conflict, InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.policies.always import Always, check_permitted, is_same, keep_rule
-from executor.model.actor import Actor
+from executor.execution.policies.always import Always, add_policy, check_permitted, is_same
+from executor.model.identity.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import decide
@@ -37,12 +37,12 @@ WRITING = frozenset(
 )  # fmt: skip
 
 
-async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool, actor_id: str) -> Always:
+async def draft_read_policy(pipeline: CallPipeline, workspace_id: str, tool: Tool, actor_id: str) -> Always:
     """The policy for the tool as it is now, for every caller. It never comes before another policy."""
     if why := unfit(tool):
         raise InvalidRequest(f"{tool.path} can't be treated as a read: {why}", hint="allow it with `always` instead")
     subject = await pipeline.admissions.subject(tool, actor_id, None)
-    rules = await pipeline.policies.of(workspace_id)
+    in_force = await pipeline.policies.of(workspace_id)
     source = await pipeline.catalog.source_of(tool)
     made_for = MadeFor(
         await pipeline.bindings.destination_for(source, tool),
@@ -50,21 +50,21 @@ async def draft_read_rule(pipeline: CallPipeline, workspace_id: str, tool: Tool,
         address_of(source),
         basis="read",
     )
-    rule = draft(tool.path, "allow", owner_id=workspace_id, source_id=tool.source_id, effect=tool.effect)
-    rule = replace(rule, made_for=made_for)
-    renews = next((one for one in rules.policies if is_same(one, rule)), None)
-    others = [one for one in rules.policies if one is not renews]
-    after = decide(subject, [*others, replace(rule, id=renews.id if renews else "pol_draft")])
+    policy = draft(tool.path, "allow", owner_id=workspace_id, source_id=tool.source_id, effect=tool.effect)
+    policy = replace(policy, made_for=made_for)
+    renews = next((one for one in in_force.policies if is_same(one, policy)), None)
+    others = [one for one in in_force.policies if one is not renews]
+    after = decide(subject, [*others, replace(policy, id=renews.id if renews else "pol_draft")])
     if after.action != "allow":
         hint = "change that policy, or approve the call"
         raise Conflict(f"another policy decides about {tool.path}: {after.reason}", hint=hint)
-    return Always(rule, None, rules.revision, after, renews)
+    return Always(policy, None, in_force.revision, after, renews)
 
 
-async def make_read_rule(pipeline: CallPipeline, tool: Tool, *, by: Actor) -> Policy:
-    always = await draft_read_rule(pipeline, by.workspace_id, tool, by.id)
-    check_permitted(by, always.rule)
-    return await pipeline.database.write(lambda c: keep_rule(c, by.workspace_id, always, by=by))
+async def add_read_policy(pipeline: CallPipeline, tool: Tool, *, by: Actor) -> Policy:
+    always = await draft_read_policy(pipeline, by.workspace_id, tool, by.id)
+    check_permitted(by, always.policy)
+    return await pipeline.database.write(lambda c: add_policy(c, by.workspace_id, always, by=by))
 
 
 def unfit(tool: Tool) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from executor.errors import InvalidRequest
 from executor.execution.approvals.prompt import address_of
 from executor.execution.calls.pipeline import CallPipeline
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
 from executor.policy.drafts import draft
@@ -29,7 +29,7 @@ class Hints:
 
     claimed: tuple[str, ...]
     trusted: tuple[str, ...]
-    rule: Policy | None = None
+    policy: Policy | None = None
 
 
 async def find_hints(database: Database, source: Source) -> Hints:
@@ -38,10 +38,10 @@ async def find_hints(database: Database, source: Source) -> Hints:
 
 
 def read_hints(c: Connection, source: Source) -> Hints:
-    claims, rule = read_claims(c, source), rule_of(c, source)
-    known = rule.made_for.digests if rule is not None and rule.made_for is not None else frozenset[str]()
+    claims, policy = read_claims(c, source), find_policy(c, source)
+    known = policy.made_for.digests if policy is not None and policy.made_for is not None else frozenset[str]()
     trusted = tuple(path for path, digest in claims.items() if digest in known)
-    return Hints(tuple(claims), trusted, rule if trusted else None)
+    return Hints(tuple(claims), trusted, policy if trusted else None)
 
 
 def read_claims(c: Connection, source: Source) -> dict[str, str]:
@@ -50,7 +50,7 @@ def read_claims(c: Connection, source: Source) -> dict[str, str]:
     return {path: digests[path] for path, _, binding in tools.bindings(c, source.id) if claims_to_read(binding)}
 
 
-def rule_of(c: Connection, source: Source) -> Policy | None:
+def find_policy(c: Connection, source: Source) -> Policy | None:
     mine = (one for one in policies.listing(c, source.workspace_id) if one.source_id == source.id)
     return next((one for one in mine if one.made_for is not None and one.made_for.basis == "hints"), None)
 
@@ -66,14 +66,14 @@ async def decide_hints(
     where = await pipeline.bindings.destination(source)
 
     def job(c: Connection) -> Hints:
-        claims, present = read_claims(c, source), rule_of(c, source)
+        claims, present = read_claims(c, source), find_policy(c, source)
         wanted = choose_claims(claims, paths) if trust == "trust" else {}
         if present is not None:
             policies.remove(c, source.workspace_id, present, by=by)
         if wanted:
-            rule = draft(f"{source.namespace}.**", "allow", owner_id=source.workspace_id, source_id=source.id)
+            policy = draft(f"{source.namespace}.**", "allow", owner_id=source.workspace_id, source_id=source.id)
             made_for = MadeFor(where, frozenset(wanted.values()), address_of(source), basis="hints")
-            policies.add(c, source.workspace_id, replace(rule, made_for=made_for), by=by)
+            policies.add(c, source.workspace_id, replace(policy, made_for=made_for), by=by)
         return read_hints(c, source)
 
     return await pipeline.database.write(job)

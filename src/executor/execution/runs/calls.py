@@ -49,7 +49,7 @@ class RunCalls:
         self._clock = clock
         self._log = log
         self.position = JournalCursor(Recorded({}, {}, 0))
-        self.questions = ApprovalRequests(execution, pipeline, ttl_ms)
+        self.approvals = ApprovalRequests(execution, pipeline, ttl_ms)
         self.sends = Sends()
         self.deliveries: deque[Answer] = deque()
         self.unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
@@ -57,18 +57,18 @@ class RunCalls:
 
     async def admit(self) -> None:
         """Judge every new call of this round, journal them in one transaction, then send what may go."""
-        admissions = [await self.questions.admit(proposal) for proposal in self.position.take_new()]
+        admissions = [await self.approvals.admit(proposal) for proposal in self.position.take_new()]
         round_ = [(admission, self._call_of(admission)) for admission in admissions]
         asked = [
-            await self.questions.lack(call, admission.tool, admission.missing)
+            await self.approvals.lack(call, admission.tool, admission.missing)
             if admission.missing
-            else await self.questions.ask("approval", call, admission.tool, admission.reason)
+            else await self.approvals.ask("approval", call, admission.tool, admission.reason)
             for admission, call in round_
             if admission.verdict == "ask" and admission.tool
         ]
         self._journal.propose([call for _, call in round_], asked)
         if asked:
-            self.questions.note_written(self._journal.flush())
+            self.approvals.note_written(self._journal.flush())
         if any(admission.verdict == "send" for admission in admissions):
             await self._journal.durable()
         for admission, call in round_:
@@ -121,7 +121,7 @@ class RunCalls:
         answered = [self.answers.give(call, outcome) for call, outcome in given]
         for call in answered:
             self.position.open.pop(call.seq, None)
-            self.questions.asked.pop(call.seq, None)
+            self.approvals.asked.pop(call.seq, None)
             self.deliveries.append(answer_of(call))
         self._journal.answer(answered)
 
@@ -135,20 +135,20 @@ class RunCalls:
         """Calls that never left for want of a credential, and writes that left and whose answer was lost."""
         unsettled, self.unsettled = self.unsettled, []
         for call, why in unsettled:
-            question = await self.questions.ask_about(call, why)
-            if isinstance(question, ToolError):
-                self.sends.arrive(call, question)
+            interaction = await self.approvals.ask_about(call, why)
+            if isinstance(interaction, ToolError):
+                self.sends.arrive(call, interaction)
             else:
-                self._journal.ask(question)
+                self._journal.ask(interaction)
         if any(isinstance(why, AnswerLost) for _, why in unsettled):
-            self.questions.note_written(self._journal.flush())
+            self.approvals.note_written(self._journal.flush())
 
     async def act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
         approved: list[tuple[Call, Interaction, Tool]] = []
         for seq, interaction in settled.items():
             call = self.position.open[seq]
-            verdict = await self.questions.judge(call, interaction)
+            verdict = await self.approvals.judge(call, interaction)
             if isinstance(verdict, str | ToolError):
                 self.sends.arrive(call, verdict)
             elif isinstance(verdict, Interaction):
@@ -161,14 +161,14 @@ class RunCalls:
             self._journal.start([(call, interaction) for call, interaction, _ in approved])
             await self._journal.durable()
         for call, interaction, tool in approved:
-            del self.questions.asked[call.seq]
+            del self.approvals.asked[call.seq]
             self.position.open[call.seq] = call
             self._send(call, tool, approved_binding(interaction))
 
     def unknown_writes(self) -> list[dict[str, Any]]:
         """Those under way, and those whose answer was lost and about which no one has decided."""
         lost = [(call.seq, call.path) for call, why in self.unsettled if isinstance(why, AnswerLost)]
-        asked = [one for one in self.questions.asked.values() if one.kind == "unknown_outcome"]
+        asked = [one for one in self.approvals.asked.values() if one.kind == "unknown_outcome"]
         lost += [(one.call_seq, one.binding.path) for one in asked]
         return [*self.sends.unanswered_writes(), *({"seq": seq, "path": path} for seq, path in lost)]
 
@@ -178,7 +178,7 @@ class RunCalls:
         """What the journal left open: timers, questions, decisions, and calls whose answer was lost."""
         decided: dict[int, Interaction] = {}
         for call in list(self.position.open.values()):
-            asked = self.position.asked.get(call.seq)
+            asked = self.position.interactions.get(call.seq)
             if call.seq in self.sends:
                 continue
             if call.kind == "timer":
@@ -186,13 +186,13 @@ class RunCalls:
             elif asked is None or asked.used:
                 await self._take_up_sent(call, asked)
             else:
-                self.questions.asked[call.seq] = asked
+                self.approvals.asked[call.seq] = asked
                 if asked.status != "pending":
                     decided[call.seq] = asked
         await self.act_on(decided)
 
     async def _take_up_sent(self, call: Call, used: Interaction | None) -> None:
-        verdict = await self.questions.judge_sent(call, used)
+        verdict = await self.approvals.judge_sent(call, used)
         if isinstance(verdict, ToolError):
             self.sends.arrive(call, verdict)
         elif isinstance(verdict, Interaction):
@@ -208,7 +208,7 @@ class RunCalls:
         await self._journal.durable()
         self.sends.release_all()
         self.deliveries.clear()
-        self.questions.asked.clear()
+        self.approvals.asked.clear()
         self.answers = Answers(self._execution.clock_ms, self._execution.limits.result_bytes)
 
 

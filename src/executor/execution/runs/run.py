@@ -114,7 +114,7 @@ class Run:
             logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
         finally:
             self._calls.sends.cancel()
-            self._calls.questions.note_written(None)
+            self._calls.approvals.note_written(None)
 
     async def _drive(self) -> None:
         losses, spared, reached = 0, 0, -1
@@ -214,7 +214,7 @@ class Run:
                 await self._calls.ask_about_unsettled()
             elif self._decided:
                 self._decided = False
-                await self._calls.act_on(await self.journal.settled(list(self._calls.questions.asked)))
+                await self._calls.act_on(await self.journal.find_settled(list(self._calls.approvals.asked)))
             elif self._calls.sends:
                 await self._idle()
             elif await self._park():
@@ -259,7 +259,7 @@ class Run:
     # -- replay: the same code, the same answers, the same calls -----------------------------------------------------
 
     async def _replay(self, sandbox: Sandbox) -> None:
-        for call in self._calls.position.answered():
+        for call in self._calls.position.recorded_answers():
             if self._end is not None:
                 return
             self._calls.position.close(call)
@@ -273,7 +273,7 @@ class Run:
     def _take(self, step: Step) -> None:
         self.journal.log(self._calls.position.take(step))
         self._log.show(step.logs)
-        if step.ended:
+        if step.has_ended:
             self._end = step
 
     async def _deliver(self, sandbox: Sandbox) -> None:
@@ -292,7 +292,7 @@ class Run:
 
     async def _park(self) -> bool:
         """True when parked: rows, no process, no memory. False when a decision came in meanwhile."""
-        asked = self._calls.questions.asked
+        asked = self._calls.approvals.asked
         if not asked:
             self._end = Step(failure=failures.stuck_failure())
             return False
@@ -331,14 +331,14 @@ class Run:
             await self._calls.outwait(STOP_GRACE)
             failure = failures.with_language(failure, self.execution.language, self.execution.code)
             failure = failures.with_unknown(failure, self._calls.unknown_writes())
-        if self._calls.position.open or self._calls.questions.asked:
+        if self._calls.position.open or self._calls.approvals.asked:
             self.journal.close_open_calls()
         at = await self.journal.finish(status, result, failure, self.clock.spent_ms)
         kept = self.journal.artifact.id if self.journal.artifact else ""
-        self._calls.questions.asked.clear()
+        self._calls.approvals.asked.clear()
         self._tell(status, result=result, failure=failure, finished_at=at, artifact_id=kept)
 
     def _tell(self, status: Status, **changed: Any) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms(), **changed)
-        asked = tuple(self._calls.questions.asked.values())
+        asked = tuple(self._calls.approvals.asked.values())
         self.outcome = Outcome(self.execution, asked, tuple(self._log.lines), self._diagnostics, self.journal.artifact)

@@ -16,8 +16,8 @@ from executor.errors import Busy, Forbidden, InsufficientScope, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.oidc import jwt
 from executor.identity.oidc.jwks import KeySet
-from executor.model.actor import Actor
-from executor.model.permissions import AGENT
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import AGENT
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import external_subjects

@@ -7,9 +7,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import Forbidden
 from executor.identity import sessions
 from executor.identity.oidc.provider import Person
-from executor.model.actor import Account, Actor
+from executor.model.identity.actor import Account, Actor
+from executor.model.identity.permissions import Role
 from executor.model.ids import now_ms
-from executor.model.permissions import Role
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.identity import external_subjects, members, tenancy, workspaces

@@ -256,6 +256,6 @@ class DenoProcess:
         process.stderr.close()
         return status, said
 
-    async def ended(self) -> None:
+    async def wait(self) -> None:
         if self._ending is not None:
             await self._ending

@@ -110,13 +110,13 @@ class DenoSandbox:
         except Violation as error:
             raise self._process.broke(str(error)) from error
         step = self._judge(step)
-        self._ended = self._ended or step.ended
+        self._ended = self._ended or step.has_ended
         return step
 
     def _judge(self, step: Step) -> Step:
         if step.failure is not None and step.failure.message == _NO_BUFFER:
             return replace(step, failure=memory_limit())
-        if not step.ended and self._process is not None and self._process.is_over_time:
+        if not step.has_ended and self._process is not None and self._process.is_over_time:
             return replace(step, failure=cpu_limit(self._process.limits.cpu_ms))
         return step
 
@@ -197,7 +197,7 @@ class DenoRuntime:
             self._refill()
             if process.is_usable:
                 return process
-            await process.ended()
+            await process.wait()
         raise sandbox_lost("no deno process could be started", innocent=True)
 
     def _refill(self) -> None:
@@ -235,7 +235,7 @@ class DenoRuntime:
 
     def _drop(self, process: DenoProcess) -> None:
         process.end()
-        task = asyncio.get_running_loop().create_task(process.ended())
+        task = asyncio.get_running_loop().create_task(process.wait())
         task.add_done_callback(lambda _: self._live.discard(process))
 
     async def close(self) -> None:
@@ -246,5 +246,5 @@ class DenoRuntime:
         live = list(self._live)
         for process in live:
             process.end()
-        await asyncio.gather(*(process.ended() for process in live), self._lane.close(), self._large_lane.close())
+        await asyncio.gather(*(process.wait() for process in live), self._lane.close(), self._large_lane.close())
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)

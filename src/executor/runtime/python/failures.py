@@ -48,7 +48,7 @@ def of_error(error: MontyError, code: Rewritten, given: dict[str, dict[str, Any]
         return failure_line("syntax_error", f"Python here does not have {what}", advice(shown), at)
     name = shown.partition(":")[0]
     shown = shown.replace("_csv.Error: ", "ToolError: ", 1)
-    stack = code.shown(_INPUT.sub("main.py", error.display("traceback")))
+    stack = code.restore_text(_INPUT.sub("main.py", error.display("traceback")))
     details = {"name": name, **at, "stack": stack[: _MOST["stack"]]}
     return failure_line("code_error", shown, advice(shown), details)
 

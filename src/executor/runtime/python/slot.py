@@ -39,7 +39,7 @@ class Meter:
         self._process_clock = (~pid << 3) | 2 if pid and _HAS_CLOCKS else None
         self._began = self._now()
 
-    def bound(self, pid: int, limit_ns: int, memory_bytes: int) -> None:
+    def limit_process(self, pid: int, limit_ns: int, memory_bytes: int) -> None:
         """The kernel's own bounds, wider than the interpreter's: they hold though this process may be gone."""
         if self._process_clock is not None:
             seconds = (time.clock_gettime_ns(self._process_clock) + limit_ns) // 1_000_000_000 + 2
@@ -52,9 +52,9 @@ class Meter:
         self._began = self._now()
 
     def end(self) -> None:
-        self.used_ns = self.spent()
+        self.used_ns = self.spent_ns()
 
-    def spent(self) -> int:
+    def spent_ns(self) -> int:
         return self.used_ns + max(0, self._now() - self._began)
 
     def _now(self) -> int:
@@ -140,7 +140,7 @@ class Slot:
     def _on_session(self, pid: int) -> None:
         self._pid = pid
         self._meter.watch(pid)
-        self._meter.bound(pid, self._limit_ns, self._memory_bytes)
+        self._meter.limit_process(pid, self._limit_ns, self._memory_bytes)
         self._run(True)
 
     def _run(self, running: bool) -> None:
@@ -154,7 +154,7 @@ class Slot:
         with self._lock:
             if not self._running:
                 return
-            spent, number = self._meter.spent(), self._number
+            spent, number = self._meter.spent_ns(), self._number
             if spent > self._limit_ns or self._aborted == number:
                 self._overdue = True
                 self._kill()

@@ -42,7 +42,7 @@ class Rewritten(NamedTuple):
                 column = max(spot.column, column - len(_OPEN) - past)
         return column
 
-    def shown(self, text: str) -> str:
+    def restore_text(self, text: str) -> str:
         """Text of the interpreter that quotes the code."""
         return re.sub(r"error_of\((\w+)\)(?=\.)", r"\1", text) if self.inserted else text
 

@@ -112,7 +112,7 @@ class SandboxHost:
                 self.runs -= 1
 
     async def _open(self, language: str) -> Sandbox:
-        return await self._runtimes.named(language).open()
+        return await self._runtimes.get(language).open()
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -67,7 +67,7 @@ class HostRun:
                 await sandbox.close()
 
     async def _drive(self, sandbox: Sandbox, first: Step) -> None:
-        number, ended = 0, first.ended
+        number, ended = 0, first.has_ended
         steps = [messages.encode_step(0, first)]
         while True:
             tidings = await self._tell({"steps": steps})
@@ -79,7 +79,7 @@ class HostRun:
                 if of != number + 1:
                     continue  # told again
                 step = await sandbox.answer(answer)
-                number, ended = of, ended or step.ended
+                number, ended = of, ended or step.has_ended
                 steps.append(messages.encode_step(number, step))
                 if sum(len(told["output"]) for told in steps) > _BATCH:
                     break  # the rest is told again

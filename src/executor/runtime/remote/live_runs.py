@@ -119,7 +119,7 @@ class LiveRun:
         self._told += 1
         self._answers.pop(number, None)
         _resolve(self._steps.pop(number), step)
-        if step.ended:
+        if step.has_ended:
             self.has_ended = True
             while self._steps:
                 _resolve(self._steps.popitem()[1], Step())

@@ -96,7 +96,7 @@ class RemoteRuntime:
                 return
         raise aiohttp.ClientPayloadError("the host ended the run before it began")
 
-    def released(self, sandbox: RemoteSandbox) -> None:
+    def release(self, sandbox: RemoteSandbox) -> None:
         self._open.discard(sandbox)
         self._runs.end(sandbox.run)
 
@@ -147,7 +147,7 @@ class RemoteSandbox:
 
     async def close(self) -> None:
         """The token is gone at once; the broken connection tells the host."""
-        self._runtime.released(self)
+        self._runtime.release(self)
         self._listening.cancel()
         self._response.close()
         with contextlib.suppress(asyncio.CancelledError):

@@ -88,7 +88,7 @@ class PlacedSandbox(ABC):
             step = self._reader.read(reply)
         except Violation as error:
             raise self._broken(error) from error
-        self._ended = self._ended or step.ended
+        self._ended = self._ended or step.has_ended
         return step
 
     def _broken(self, error: Exception) -> Exception:

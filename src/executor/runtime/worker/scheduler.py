@@ -116,7 +116,7 @@ class Scheduler:
             self._leaving.add(place)
             place.evict()
 
-    def left(self, place: Place) -> None:
+    def forget(self, place: Place) -> None:
         """Its program is gone."""
         self._leaving.discard(place)
         place.hog_since, place.is_settled = None, False

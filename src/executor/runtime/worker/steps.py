@@ -112,7 +112,7 @@ class Reader:
             raise Unreadable("is an error of the wrong shape")
         if code == "code_error" and not hint:
             hint = self._advise(message)
-        return None, _bound(code, message, hint, details)
+        return None, _limit_failure(code, message, hint, details)
 
 
 def _load(text: bytes) -> Any:
@@ -134,7 +134,7 @@ def _clip(text: str, most: int) -> str:
     return text if len(text) * 4 <= most else text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
-def _bound(code: str, message: str, hint: str, details: dict[str, Any]) -> Failure:
+def _limit_failure(code: str, message: str, hint: str, details: dict[str, Any]) -> Failure:
     """What fails is written to the journal and shown to everyone, so its size is bounded whatever the code threw."""
     for name, most in (("name", _MOST_NAME), ("stack", _MOST_STACK)):
         if isinstance(details.get(name), str):

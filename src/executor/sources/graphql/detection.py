@@ -30,7 +30,7 @@ PLAIN_NAMES = frozenset(
      "types", "typedefs", "root", "document", "local"}
 )  # fmt: skip
 LOGIN_WORDS = ("unauthenticated", "unauthorized", "authentication", "access denied", "forbidden")
-QUESTION = orjson.dumps({"query": "{__typename}"})
+PROBE = orjson.dumps({"query": "{__typename}"})
 _SDL_ROOT = re.compile(r"^\s*(?:extend\s+)?(?:type\s+(?:Query|Mutation)\b|schema\b[^\n{]*\{)", re.MULTILINE)
 
 
@@ -64,7 +64,7 @@ def candidates(location: str) -> list[str]:
 async def ask(egress: Egress, url: str, headers: tuple[tuple[str, str], ...], origins: frozenset[str]) -> Answer | None:
     """None if what came can't be an answer of ours; raises if no one could be asked."""
     try:
-        return await egress.send(Outgoing("POST", url, headers_of(headers), QUESTION), origins=origins, bounds=BOUNDS)
+        return await egress.send(Outgoing("POST", url, headers_of(headers), PROBE), origins=origins, bounds=BOUNDS)
     except (EgressRefused, SourceUnreachable) as error:
         if error.details.get("sent"):
             return None

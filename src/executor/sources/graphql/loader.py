@@ -97,7 +97,7 @@ async def introspect(
 ) -> bytes:
     """Asked twice if need be: a service that rejects a modern question may answer an old one."""
     for modern in (True, False):
-        body = orjson.dumps({"query": introspection.question(modern=modern)})
+        body = orjson.dumps({"query": introspection.introspection_query(modern=modern)})
         outgoing = with_credential(
             Outgoing("POST", endpoint, headers_of(request.headers), body), request.context.credential
         )

@@ -84,7 +84,7 @@ class Selections:
         label = self.label(name, level, top)
         if label not in self._views:
             self._views[label] = NOTHING  # while it is being made: a wrapper of itself is left out
-            made = self.made(named, level, label)
+            made = self.build(named, level, label)
             too_long = level > bottom and len(made.text) > MAX_TEXT
             self._views[label] = self.view(name, level - 1) if too_long else made
         return self._views[label]
@@ -94,7 +94,7 @@ class Selections:
             return name
         return f"{name}.{level if level > 0 else 'brief' if level == 0 else f'brief{-level}'}"
 
-    def made(self, named: NamedType, level: int, label: str) -> View:
+    def build(self, named: NamedType, level: int, label: str) -> View:
         if named.kind == "object":
             text, schema = self.object_view(named, level)
         else:

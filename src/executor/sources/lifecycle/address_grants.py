@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executor.errors import EgressRefused
-from executor.network import addresses as rules
+from executor.network import addresses
 from executor.network.addresses import Target, is_private_host, parse
 from executor.network.private_access import PUBLIC, grant_of, reach_of
 from executor.sources.source_request import SourceRequest
@@ -36,7 +36,7 @@ async def settle_grants(request: SourceRequest, server: str, *, anywhere: bool =
     if grant and may_open(request, target):
         return [*origins, grant]
     if grant or is_private_host(target.host):
-        raise unshown(request, target) if is_new else rules.refusal(target.host)
+        raise unshown(request, target) if is_new else addresses.refusal(target.host)
     return origins
 
 

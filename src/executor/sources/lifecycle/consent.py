@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from executor.errors import ConsentRequired, EgressRefused
-from executor.model.permissions import refusal_of
+from executor.model.identity.permissions import refusal_of
 from executor.network.addresses import display_url, is_private_host, parse
 from executor.sources import templates
 from executor.sources.kind import Kind

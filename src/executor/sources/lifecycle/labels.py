@@ -47,7 +47,7 @@ class Labels:
         binding = orjson.dumps({**orjson.loads(row.binding), RENAMED: own}).decode() if row.binding else ""
         return row._replace(path=path, binding=binding, schema_digest=renamed_digest(row.schema_digest, path))
 
-    def kept(self) -> Overlay:
+    def to_overlay(self) -> Overlay:
         own_paths = {path: own for own, path in self.paths.items()}
         return replace(self.overlay, own_paths=own_paths, originals=dict(self.originals))
 

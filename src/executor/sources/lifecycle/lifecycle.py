@@ -10,10 +10,10 @@ from typing import Any
 
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
-from executor.model.actor import Actor
-from executor.model.credential import Credential
+from executor.model.credentials import Credential
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import require
 from executor.model.ids import now_ms
-from executor.model.permissions import require
 from executor.model.source import Source
 from executor.sources import detection, templates
 from executor.sources.kind import Forgets, Kind, Probe
@@ -160,7 +160,7 @@ class Lifecycle:
         kind = await self._kinds.get(source.kind)
         if source.kind not in TELLING:
             return False
-        opened = (await self._connections.opened(source))[0] if self._connections is not None else source
+        opened = (await self._connections.unseal(source))[0] if self._connections is not None else source
         request = reader.without_validators(kind.reload_request(opened))
         await kind.load(reader.with_credential(request, credential))
         return True

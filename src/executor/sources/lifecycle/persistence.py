@@ -100,7 +100,7 @@ async def add(
 
     def write(c: Connection) -> Source:
         refuse_taken(c, workspace_id, source.namespace)
-        kept = connections.statics.hidden(c, source) if connections is not None else source
+        kept = connections.statics.seal(c, source) if connections is not None else source
         sources.insert(c, kept, by=by)
         if not request.consented.inherit_policies:
             policies.exclude(c, kept, by=by)
@@ -331,7 +331,7 @@ def fill_source(source: Source, loaded: Loaded, choice: Choice, chosen: Selectio
     return replace(
         source,
         name=loaded.name,
-        config=with_overlay(with_choice(loaded.config, choice, chosen.offered), labels.kept()),
+        config=with_overlay(with_choice(loaded.config, choice, chosen.offered), labels.to_overlay()),
         status="connected",
         error="",
         document_digest=loaded.document_digest,

@@ -10,7 +10,7 @@ import orjson
 from executor.connections.connections import Connections
 from executor.connections.source_headers import values_of
 from executor.errors import SourceError
-from executor.model.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Loaded, Source
 from executor.secrets.redaction import redact
 from executor.sources.kind import Kind
@@ -49,7 +49,7 @@ def own_named(loaded: Loaded) -> Loaded:
 async def again(kind: Kind, source: Source, connections: Connections | None) -> SourceRequest:
     if connections is None:
         return kind.reload_request(source)
-    opened, values = await connections.opened(source)
+    opened, values = await connections.unseal(source)
     credential = await connections.for_reading(source)
     request = with_credential(kind.reload_request(opened), credential)
     return redacting(request, (*values, *(credential.values if credential is not None else ())))

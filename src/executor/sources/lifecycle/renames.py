@@ -97,7 +97,7 @@ async def relabel(database: Database, source: Source, change: Change, check: Che
     full = await database.read(lambda c: [put.put_on(whole(c, source, row)) for row in plain if row.path in put.paths])
     await database.write(lambda c: tool_versions.add_tools(c, source.workspace_id, full))
     rows = [put.put_on(row) for row in plain]
-    fresh = replace(source, config=with_overlay(source.config, put.kept()), refreshed_at=now_ms())
+    fresh = replace(source, config=with_overlay(source.config, put.to_overlay()), refreshed_at=now_ms())
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
     if not other:
         return Relabelled(source, (), differences)

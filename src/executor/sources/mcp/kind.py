@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.errors import ExecutorError, SourceError, SourceUnreachable, ToolError
-from executor.model.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import parse
@@ -98,12 +98,12 @@ class Mcp:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if no one agreed to a command."""
         endpoint = await self._endpoint(request)
         link = self._link_to_load(request, endpoint)
-        request.context.progress(f"connecting to {endpoint.shown}")
+        request.context.progress(f"connecting to {endpoint.display_name}")
         try:
-            connection = await link.connected(now=True)
+            connection = await link.connect(now=True)
             listed = await list_tools(
                 lambda method, params: link.request(method, params, self._limits.list_seconds),
-                endpoint.shown,
+                endpoint.display_name,
                 request.context.progress,
             )
         except SourceError as error:
@@ -186,7 +186,7 @@ class Mcp:
 
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         endpoint = endpoint_of(source)
-        where = f"to {endpoint.shown}" if endpoint.command else f"POST {endpoint.shown}"
+        where = f"to {endpoint.display_name}" if endpoint.command else f"POST {endpoint.display_name}"
         return f"{where} tools/call {json.dumps(binding_of(tool)['operation'], ensure_ascii=False)}"
 
     async def forget(self, source: Source) -> None:
@@ -226,7 +226,7 @@ class Mcp:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
-        await (await link.connected()).relist(self._limits.list_seconds)
+        await (await link.connect()).relist(self._limits.list_seconds)
         return await link.request("tools/call", params, seconds, total)
 
     async def _has_vanished(self, link: SessionPool, source: Source, tool: Tool) -> bool:

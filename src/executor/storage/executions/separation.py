@@ -7,7 +7,7 @@ from typing import cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Separation, SeparationChoice
+from executor.model.identity.actor import Separation, SeparationChoice
 from executor.storage.tables.core import accounts, members, organizations, workspaces
 
 

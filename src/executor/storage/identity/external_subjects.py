@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.access import Invitation
-from executor.model.actor import Account, Actor
+from executor.model.identity.access import Invitation
+from executor.model.identity.actor import Account, Actor
 from executor.model.ids import new_id, now_ms
 from executor.storage.identity.invitations import listing as listed
 from executor.storage.tables.access import invitations

@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Account, Member
+from executor.model.identity.actor import Account, Member
+from executor.model.identity.permissions import Role
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import Role
 from executor.storage.tables.core import accounts, actors, members, workspaces
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Account, Actor, ActorKind, Organization, Workspace
+from executor.model.identity.actor import Account, Actor, ActorKind, Organization, Workspace
+from executor.model.identity.permissions import OPERATOR, ROLES, Role
 from executor.model.ids import new_id, now_ms
-from executor.model.permissions import OPERATOR, ROLES, Role
 from executor.storage.tables.access import api_keys
 from executor.storage.tables.core import accounts, actors, members, organizations, workspaces
 

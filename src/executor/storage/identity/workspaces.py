@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.actor import Organization, Place, Workspace
+from executor.model.identity.actor import Organization, Place, Workspace
 from executor.model.ids import new_id, now_ms
 from executor.storage.tables.core import accounts, members, organizations, workspaces
 

@@ -17,31 +17,11 @@ from executor.errors import ExecutorError
 from executor.surfaces.api import oauth_pages
 from executor.surfaces.api.context import EdgeRoute, needs
 from executor.surfaces.api.json_response import answer
-from executor.surfaces.api.routes import (
-    anonymous,
-    artifacts,
-    audit,
-    auth,
-    catalog,
-    clients,
-    connections,
-    events,
-    executions,
-    interactions,
-    keys,
-    members,
-    oauth,
-    oidc,
-    policies,
-    secrets,
-    source_history,
-    sources,
-    status,
-    templates,
-    tools,
-    well_known,
-    workspaces,
-)
+from executor.surfaces.api.routes import audit, policies, status, well_known
+from executor.surfaces.api.routes.catalog import catalog, source_history, sources, templates, tools
+from executor.surfaces.api.routes.credentials import connections, oauth, secrets
+from executor.surfaces.api.routes.executions import artifacts, events, executions, interactions
+from executor.surfaces.api.routes.identity import anonymous, auth, clients, keys, members, oidc, workspaces
 from executor.surfaces.http import problems
 from executor.surfaces.http.guard import Edge
 from executor.surfaces.http.long_wait import LongWaits

@@ -15,8 +15,8 @@ from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import Forbidden, InvalidRequest
-from executor.model.actor import Actor
-from executor.model.permissions import Permission
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import Permission
 from executor.policy.visibility import Visibility
 from executor.surfaces.api.json_response import Answer
 from executor.surfaces.http.guard import ACTOR

@@ -10,7 +10,7 @@ from executor.model.policy import Policy
 from executor.model.tool import Tool
 from executor.policy.drafts import draft
 from executor.surfaces.api.context import Context
-from executor.surfaces.api.schemas.requests import Rule
+from executor.surfaces.api.schemas.requests import PolicyDraft
 from executor.surfaces.views.policies import MatchesView
 
 SHOWN = 20
@@ -20,7 +20,7 @@ async def names(here: Context) -> Names:
     return await read_names(here.executor.database, here.workspace_id)
 
 
-async def read_rule(here: Context, body: Rule) -> Policy:
+async def read_policy(here: Context, body: PolicyDraft) -> Policy:
     known = await names(here)
     return draft(
         body.pattern,
@@ -44,6 +44,6 @@ async def existing(here: Context, path: str) -> Tool:
     return tool
 
 
-async def match_tools(here: Context, rule: Policy) -> MatchesView:
-    paths = await reach.match_tools(here.executor.database, here.actor, rule)
+async def match_tools(here: Context, policy: Policy) -> MatchesView:
+    paths = await reach.match_tools(here.executor.database, here.actor, policy)
     return {"count": len(paths), "tools": paths[:SHOWN]}

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from executor.daemon.wiring.executor import Executor
 from executor.identity import members
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.guard import SESSION_COOKIE

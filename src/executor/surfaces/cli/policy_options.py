@@ -19,7 +19,7 @@ _WHEN = re.compile(r"(?P<path>(?:/(?:[^\s=<>~]|~[01])*)?)\s*(?P<sign><=|>=|=|~|\
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def rule_options(command: Command) -> Command:
+def policy_options(command: Command) -> Command:
     """The options of everything that takes a policy."""
     for option in (
         click.option("--note", default="", help="Reason for the policy, for people."),
@@ -41,7 +41,7 @@ def rule_options(command: Command) -> Command:
     return command
 
 
-def rule_body(pattern: str, action: str, when: Sequence[str], **more: Any) -> dict[str, Any]:
+def policy_body(pattern: str, action: str, when: Sequence[str], **more: Any) -> dict[str, Any]:
     given = {name: value for name, value in more.items() if value not in (None, "")}
     return {"pattern": pattern, "action": action, "conditions": [condition(one) for one in when], **given}
 
@@ -66,18 +66,18 @@ def _value(text: str) -> Any:
         return text
 
 
-def rule_table(rules: Sequence[dict[str, Any]]) -> str:
+def policy_table(policies: Sequence[dict[str, Any]]) -> str:
     """`TOOLS` is how many tools there are now that it is about, or which policy above it leaves nothing to it."""
-    rows = [{**rule, "rule": rule["text"], "tools": reach(rule)} for rule in rules]
+    rows = [{**policy, "rule": policy["text"], "tools": reach(policy)} for policy in policies]
     return table(rows, {"level": "LEVEL", "position": "POSITION", "id": "ID", "tools": "TOOLS", "rule": "RULE"})
 
 
-def reach(rule: dict[str, Any]) -> str:
-    if rule.get("retiredAt"):
+def reach(policy: dict[str, Any]) -> str:
+    if policy.get("retiredAt"):
         return "retired: its source was removed"
-    if excluded := rule.get("excludedNames"):
-        return f"{rule.get('matches', '')}, not {', '.join(excluded)}"
-    return f"none: {rule['shadowedBy']} comes first" if rule.get("shadowedBy") else str(rule.get("matches", ""))
+    if excluded := policy.get("excludedNames"):
+        return f"{policy.get('matches', '')}, not {', '.join(excluded)}"
+    return f"none: {policy['shadowedBy']} comes first" if policy.get("shadowedBy") else str(policy.get("matches", ""))
 
 
 def describe_matches(matches: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ class Deliveries:
         self.held = 0
 
     @property
-    def spilled(self) -> int:
+    def spilled_bytes(self) -> int:
         return sum(delivery.size for delivery in self._spilling)
 
     def sending(self, scope: Scope, send: Send) -> Send:
@@ -96,7 +96,7 @@ class Deliveries:
             delivery.moved_at = time.monotonic()
 
     async def _make_room(self, newest: Delivery) -> None:
-        while self.spilled > MOST_SPILLED and (others := self._spilling - {newest}):
+        while self.spilled_bytes > MOST_SPILLED and (others := self._spilling - {newest}):
             slowest = min(others, key=lambda delivery: delivery.moved_at)
             slowest.is_dropped = True
             self._spilling.discard(slowest)

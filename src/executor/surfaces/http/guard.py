@@ -84,13 +84,13 @@ class Edge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
-        async def watched(message: Message) -> None:
+        async def watch(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, watch)
         except ExecutorError as error:
             await problems.respond(error, self._headers(scope, error))(scope, receive, send)
         except ClientDisconnect:
@@ -110,7 +110,7 @@ class Edge:
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
         self._app = app
-        self._edge = Edge(self._admitted, Challenge(settings))
+        self._edge = Edge(self._serve, Challenge(settings))
         self._tokens = tokens
         host = settings.host.lower()
         self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
@@ -125,9 +125,9 @@ class Guard:
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._admit(scope)
-        await self._app(scope, self._bound(scope, receive), send)
+        await self._app(scope, self._limit_body(scope, receive), send)
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope["headers"])
@@ -178,13 +178,13 @@ class Guard:
             )
         return frozenset(f"http://{host}" for host in allowed)
 
-    def _bound(self, scope: Scope, receive: Receive) -> Receive:
+    def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
         run: LiveRun | None = scope.get(RUN)
         limit = self._limit(scope["path"]) if run is None else run.largest_body
         declared = declared_length(scope)
         arrived = 0
 
-        async def bounded() -> Message:
+        async def receive_limited() -> Message:
             nonlocal arrived
             message: Message = {"more_body": True}
             if declared <= limit:
@@ -196,7 +196,7 @@ class Guard:
                 raise self._too_large(scope["path"], limit)
             return message
 
-        return bounded
+        return receive_limited
 
     def _limit(self, path: str) -> int:
         if path in CODE_PATHS:

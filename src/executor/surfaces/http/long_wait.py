@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
     from executor.execution.outcome import Outcome
     from executor.execution.submissions import Submission, Submitted
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 T = TypeVar("T")
 GLANCE_SECONDS = 1.0
@@ -47,7 +47,7 @@ class LongWaits:
 
     @contextmanager
     def stream(self, request: OpenRequest) -> Iterator[None]:
-        with self.streams.taken(request.actor), request.kept():
+        with self.streams.take_place(request.actor), request.keep_open():
             yield
 
     async def hold(self, wait: Coroutine[Any, Any, T]) -> T:
@@ -59,7 +59,7 @@ class LongWaits:
             if request is None:
                 return await self._hold(wait, None)
             await request.confirm()
-            with self.waits.taken(request.actor):
+            with self.waits.take_place(request.actor):
                 return await self._hold(wait, request)
         finally:
             wait.close()
@@ -70,7 +70,7 @@ class LongWaits:
             raise RuntimeError("only a task can wait")
         self._waits.add(task)
         try:
-            with request.kept(task) if request else nullcontext():
+            with request.keep_open(task) if request else nullcontext():
                 return await wait
         except asyncio.CancelledError:
             refusal = stopping() if self.closed.is_set() else request.refusal if request else None

@@ -25,7 +25,7 @@ from executor.surfaces.http import problems
 if TYPE_CHECKING:
     from executor.identity.authentication import Authenticator
     from executor.identity.presented import Shown
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 CONFIRM_SECONDS = 15.0
 LONGEST_TIMER = 86_400.0
@@ -60,7 +60,7 @@ class OpenRequest:
             raise self.refusal
 
     @contextmanager
-    def kept(self, task: asyncio.Task[Any] | None = None) -> Iterator[None]:
+    def keep_open(self, task: asyncio.Task[Any] | None = None) -> Iterator[None]:
         """While it is a stream or a wait, which may outlast its credential. A `task` is cancelled when it ends."""
         expires_at, timer = self.actor.expires_at, None
         if expires_at is not None:
@@ -102,7 +102,7 @@ class OpenRequest:
     def receiving(self, receive: Receive) -> Receive:
         """A body may come long after its headers."""
 
-        async def checked() -> Message:
+        async def receive_checked() -> Message:
             message = await receive()
             if message["type"] == "http.request":
                 if self.actor.expires_at is not None and self.actor.expires_at <= now_ms():
@@ -111,13 +111,13 @@ class OpenRequest:
                     await self.confirm()
             return message
 
-        return checked
+        return receive_checked
 
     def sending(self, scope: Scope, receive: Receive, send: Send) -> Send:
         """What is not answered yet is answered with the refusal, what is half sent is broken off."""
         has_started = has_refused = False
 
-        async def checked(message: Message) -> None:
+        async def send_checked(message: Message) -> None:
             nonlocal has_started, has_refused
             if self.doubt is not None:
                 await self.has_ended()
@@ -130,7 +130,7 @@ class OpenRequest:
                 has_refused = True
                 await problems.respond(self.refusal)(scope, receive, send)
 
-        return checked
+        return send_checked
 
 
 class OpenRequests:

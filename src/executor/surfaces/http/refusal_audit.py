@@ -15,7 +15,7 @@ from executor.surfaces.http.guard import ACTOR
 
 if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 REFUSED = frozenset({401, 403, 421})
 WINDOW_SECONDS = 60.0
@@ -43,7 +43,7 @@ class RefusalAudit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         status = 0
 
-        async def watched(message: Message) -> None:
+        async def watch(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -52,7 +52,7 @@ class RefusalAudit:
                 status = 0
             await send(message)
 
-        await self._app(scope, receive, watched if scope["type"] == "http" else send)
+        await self._app(scope, receive, watch if scope["type"] == "http" else send)
 
     def _note(self, scope: Scope, status: int, body: bytes) -> None:
         actor: Actor | None = scope.get(ACTOR)

@@ -11,7 +11,7 @@ from executor.errors import TooManyWaits
 from executor.model.fairness import Counts
 
 if TYPE_CHECKING:
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class WaitLimits:
         self._of: Counts[str] = Counts()
 
     @contextmanager
-    def taken(self, actor: Actor) -> Iterator[None]:
+    def take_place(self, actor: Actor) -> Iterator[None]:
         is_stranger = actor.via == "anonymous"
         self._check(actor, is_stranger=is_stranger)
         self.count += 1

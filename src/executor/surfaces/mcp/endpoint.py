@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from executor.errors import Forbidden, InvalidRequest, MethodNotAllowed
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
 from executor.surfaces.http import problems
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits

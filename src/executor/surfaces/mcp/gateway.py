@@ -14,9 +14,9 @@ import orjson
 from executor.execution import history
 from executor.execution.artifacts.access import read_files
 from executor.execution.submissions import Submission
-from executor.model.actor import Actor
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import AGENT, OWNER
 from executor.model.ids import now_ms
-from executor.model.permissions import AGENT, OWNER
 from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.open_calls import CURRENT_CALL

@@ -19,7 +19,7 @@ from executor.model.fairness import Counts
 from executor.surfaces.http.open_requests import CURRENT as CURRENT_REQUEST
 
 if TYPE_CHECKING:
-    from executor.model.actor import Actor
+    from executor.model.identity.actor import Actor
     from executor.surfaces.http.long_wait import LongWaits
 
 CANCELLED: Final = "notifications/cancelled"

@@ -23,7 +23,7 @@ LOG_CHARACTERS = 8_000
 DETAIL_CHARACTERS = 2_000
 REQUEST_CHARACTERS = 1_000
 ARGUMENT_CHARACTERS = 600
-MOST_QUESTIONS = 10
+MOST_INTERACTIONS = 10
 WARNING_CHARACTERS = 1_500
 READ = (
     """const {value} = await tools.executor.artifacts.read({id: "ID"})
@@ -181,23 +181,23 @@ def _diagnostics(found: list[dict[str, Any]]) -> str:
 
 def _paused_text(view: View) -> str:
     return (
-        f"Paused: a human must decide before this continues.\n{_questions(view['interactions'])}\nYou can't "
+        f"Paused: a human must decide before this continues.\n{_pending(view['interactions'])}\nYou can't "
         f"approve this. Show the user the request and the link, then call resume with {_arguments(view)}: it "
         f"waits. Or end your turn and resume later. Don't send the code again: it would ask again.{_logs(view)}"
     )
 
 
-def _questions(interactions: list[dict[str, Any]]) -> str:
+def _pending(interactions: list[dict[str, Any]]) -> str:
     """Each with the request and the credential, as people see them. Like calls share a head, and of very many the first
     are named."""
     heads: dict[str, list[str]] = {}
-    for one in interactions[:MOST_QUESTIONS]:
+    for one in interactions[:MOST_INTERACTIONS]:
         arguments = shorten(escape(orjson.dumps(one["arguments"]).decode()), ARGUMENT_CHARACTERS)
         request = shorten(escape(one.get("request") or ""), REQUEST_CHARACTERS)
         sent = f"  request: {request}\n" if request else ""
         heads.setdefault(_head(one), []).append(f"{sent}  arguments: {arguments}\n  decide: {one['url']}")
     lines = [line for head, asked in heads.items() for line in (head, *asked)]
-    if more := interactions[MOST_QUESTIONS:]:
+    if more := interactions[MOST_INTERACTIONS:]:
         lines.append(f"- and {len(more)} more: {more[0]['url'].rpartition('/')[0].rpartition('/')[0]}/approvals")
     return "\n".join(lines)
 

@@ -7,10 +7,10 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from executor.identity.agents import Agent
-from executor.model.access import AnonymousSession, BrowserSession, Invitation, InvitationStatus, Key
-from executor.model.actor import Member, Place, Separation, SeparationChoice
+from executor.model.identity.access import AnonymousSession, BrowserSession, Invitation, InvitationStatus, Key
+from executor.model.identity.actor import Member, Place, Separation, SeparationChoice
+from executor.model.identity.permissions import Role
 from executor.model.ids import now_ms
-from executor.model.permissions import Role
 from executor.surfaces.views.base import Named, time
 
 

@@ -167,7 +167,7 @@ def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) 
         ("Credential", prompt.get("sentWith")),
         ("Needs", needs_text(prompt.get("credential"))),
         ("Namespace", prompt.get("namespace")),
-        ("Rules", rules_text(prompt.get("rules"))),
+        ("Policies", policies_text(prompt.get("rules"))),
         ("Changed", changed_text(prompt.get("changed"))),
         ("Suggestion", prompt.get("suggestion")),
         ("Reason", prompt.get("reason")),
@@ -186,9 +186,9 @@ def needs_text(credential: dict[str, Any] | None) -> str:
     return f"{ways}, sent to {credential['sentTo']} and nowhere else"
 
 
-def rules_text(rules: list[str] | None) -> str:
+def policies_text(policies: list[str] | None) -> str:
     """Of a source to be added: policies that allow calls in its namespace, and don't apply to it."""
-    return f"{'; '.join(rules)} (would match it; none of them applies to it)" if rules else ""
+    return f"{'; '.join(policies)} (would match it; none of them applies to it)" if policies else ""
 
 
 def changed_text(changed: dict[str, Any] | None) -> str:

@@ -95,9 +95,9 @@ class JudgementView(TypedDict):
     policy: PolicyView | None
 
 
-def judgement_view(decision: Decision, rules: Sequence[Policy], known: Names) -> JudgementView:
+def judgement_view(decision: Decision, policies: Sequence[Policy], known: Names) -> JudgementView:
     """`policy` is the whole policy that decided; a draft has no id."""
-    deciding = next((rule for rule in rules if rule.id == decision.policy_id), None) if decision.policy_id else None
+    deciding = next((one for one in policies if one.id == decision.policy_id), None) if decision.policy_id else None
     return {
         "action": decision.action,
         "policyId": decision.policy_id or None,
@@ -135,7 +135,7 @@ class ChangeView(TypedDict):
 
 
 def change_view(
-    call: PastCall, one: Change, rules: tuple[Sequence[Policy], Sequence[Policy]], known: Names
+    call: PastCall, one: Change, policies: tuple[Sequence[Policy], Sequence[Policy]], known: Names
 ) -> ChangeView:
     return {
         "executionId": call.execution_id,
@@ -144,8 +144,8 @@ def change_view(
         "actor": known.actors.get(call.actor_id, call.actor_id),
         "state": call.state,
         "at": time(call.at),
-        "before": judgement_view(one.before, rules[0], known),
-        "after": judgement_view(one.after, rules[1], known),
+        "before": judgement_view(one.before, policies[0], known),
+        "after": judgement_view(one.after, policies[1], known),
     }
 
 

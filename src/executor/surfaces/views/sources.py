@@ -212,11 +212,11 @@ class HintsView(TypedDict):
 
 
 def hints_view(hints: Hints) -> HintsView:
-    rule = hints.rule.id if hints.rule is not None else None
-    return {"claimed": list(hints.claimed), "trusted": list(hints.trusted), "policyId": rule}
+    policy_id = hints.policy.id if hints.policy is not None else None
+    return {"claimed": list(hints.claimed), "trusted": list(hints.trusted), "policyId": policy_id}
 
 
-class CoveringRule(TypedDict):
+class CoveringPolicy(TypedDict):
     """A policy that allows calls in the namespace of a source. An older one applies to it only by consent."""
 
     id: str
@@ -227,7 +227,7 @@ class CoveringRule(TypedDict):
 class AddedView(SourceView):
     """`rules` are those that were there and cover its namespace; `hints` are those of an MCP server."""
 
-    rules: NotRequired[list[CoveringRule]]
+    rules: NotRequired[list[CoveringPolicy]]
     hints: NotRequired[HintsView | None]
 
 

@@ -5,7 +5,7 @@ import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/states";
 import type { Answer } from "./answer";
 
-const AlwaysRule = lazy(() => import("./always").then((module) => ({ default: module.AlwaysRule })));
+const AlwaysPolicy = lazy(() => import("./always").then((module) => ({ default: module.AlwaysPolicy })));
 const AsRead = lazy(() => import("./asread").then((module) => ({ default: module.AsRead })));
 const GivenResult = lazy(() => import("./result").then((module) => ({ default: module.GivenResult })));
 
@@ -18,7 +18,7 @@ type Props = {
   blocked: boolean;
   folded: boolean;
   refused: boolean;
-  mayRule: boolean;
+  mayAddPolicy: boolean;
   panel: Panel;
   armed: boolean;
   brief: boolean;
@@ -29,7 +29,7 @@ type Props = {
 /** `refused`: someone else has to allow it, but the person who asked may still deny it. A `brief` one allows nothing
  * that goes beyond this call. */
 export function Allow(props: Props) {
-  const { asked, blocked, folded, refused, mayRule, panel, armed, brief, onPanel, onAnswer } = props;
+  const { asked, blocked, folded, refused, mayAddPolicy, panel, armed, brief, onPanel, onAnswer } = props;
   const turn = (wanted: Panel) => onPanel(panel === wanted ? "" : wanted);
   const lost = asked.kind === "unknown_outcome";
   const single = asked.tool.startsWith("executor.") && asked.effect !== "read";
@@ -75,12 +75,12 @@ export function Allow(props: Props) {
             Allow for this execution
           </Button>
         )}
-        {broader && mayRule && (
+        {broader && mayAddPolicy && (
           <Button className={rare} disabled={unseen} aria-expanded={panel === "always"} onClick={() => turn("always")}>
             Always allow…
           </Button>
         )}
-        {broader && mayRule && asked.suggestion && (
+        {broader && mayAddPolicy && asked.suggestion && (
           <Button className={rare} disabled={unseen} aria-expanded={panel === "read"} onClick={() => turn("read")}>
             Treat as read…
           </Button>
@@ -93,7 +93,7 @@ export function Allow(props: Props) {
         </p>
       </div>
       <Suspense fallback={<Skeleton rows={3} />}>
-        {panel === "always" && <AlwaysRule asked={asked} busy={unseen} onSave={onAnswer} />}
+        {panel === "always" && <AlwaysPolicy asked={asked} busy={unseen} onSave={onAnswer} />}
         {panel === "read" && <AsRead asked={asked} busy={unseen} onSave={onAnswer} />}
         {panel === "result" && <GivenResult busy={unseen} onGive={(result) => onAnswer({ act: "approve", result })} />}
       </Suspense>

@@ -5,14 +5,14 @@ import type { Always, Interaction } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Tick } from "@/ui/field";
 import { Loaded } from "@/ui/states";
-import { type Answer, ruleOf } from "./answer";
+import { type Answer, draftOf } from "./answer";
 import { type Breadth, Breadths, Pins } from "./breadth";
-import { RuleDiff } from "./rulediff";
+import { PolicyDiff } from "./policydiff";
 
 type Props = { asked: Interaction; busy: boolean; onSave: (answer: Answer) => void };
 
 /** The policy as it would be saved, before it is: how wide it is can be chosen, the narrowest comes first. */
-export function AlwaysRule({ asked, busy, onSave }: Props) {
+export function AlwaysPolicy({ asked, busy, onSave }: Props) {
   const [covers, setCovers] = useState<Breadth>("tool");
   const [pins, setPins] = useState<string[]>([]);
   const [meant, setMeant] = useState(false);
@@ -34,7 +34,7 @@ export function AlwaysRule({ asked, busy, onSave }: Props) {
   };
   const broad = covers === "source";
   const unsettled = busy || draft.isPlaceholderData || draft.isError || (broad && !meant);
-  const save = ({ rule }: Always) => onSave({ act: "approve", scope: "always", rule: ruleOf(rule), broader: broad });
+  const save = ({ rule }: Always) => onSave({ act: "approve", scope: "always", rule: draftOf(rule), broader: broad });
   return (
     <section
       aria-label="Always allow"
@@ -47,7 +47,7 @@ export function AlwaysRule({ asked, busy, onSave }: Props) {
       <Loaded asked={draft.isError ? { ...draft, data: undefined } : draft} rows={3}>
         {(always) => (
           <div className="mt-4 space-y-3">
-            <RuleDiff always={always} />
+            <PolicyDiff always={always} />
             {broad && (
               <Tick
                 checked={meant}

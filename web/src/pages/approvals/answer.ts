@@ -1,6 +1,6 @@
 import type { Effect, Policy } from "@/api/types";
 
-export type Rule = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & {
+export type PolicyDraft = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & {
   actor: string;
   source: string;
   effect: Effect | null;
@@ -9,13 +9,13 @@ export type Rule = Pick<Policy, "pattern" | "action" | "conditions" | "note"> & 
 
 export type Answer =
   | { act: "approve"; scope: "once" | "execution" }
-  | { act: "approve"; scope: "always"; rule: Rule; broader: boolean }
+  | { act: "approve"; scope: "always"; rule: PolicyDraft; broader: boolean }
   | { act: "approve"; treatAsRead: true }
   | { act: "approve"; result: unknown }
   | { act: "deny"; reason: string };
 
 /** A policy as it is sent, of one as it is shown. */
-export function ruleOf(policy: Policy): Rule {
+export function draftOf(policy: Policy): PolicyDraft {
   const { pattern, action, conditions, effect, note, level } = policy;
   const names = { actor: policy.actorId ?? "", source: policy.sourceId ?? "" };
   return { pattern, action, conditions, effect, note, level: level === "organization" ? level : "workspace", ...names };

@@ -11,13 +11,13 @@ import { Command } from "@/ui/copy";
 import { Kbd } from "@/ui/kbd";
 import { Page } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
+import { ApprovalDetail } from "./detail";
 import { Filter } from "./filter";
 import { grouped, likeness } from "./gist";
 import { LikeCalls } from "./likes";
 import { List } from "./list";
 import { NoticesSwitch } from "./notices";
 import { inbox, type Wanted } from "./queries";
-import { Question } from "./question";
 
 /** The inbox, and beside it (on a narrow screen instead of it) the request that was opened. */
 export function ApprovalsPage() {
@@ -107,13 +107,13 @@ function Back({ wanted }: { wanted: Wanted }) {
 /** With nothing open the keys move the focus through the list; with a request open, from one to the next. */
 function useMoving(items: Interaction[], id: string | undefined, wanted: Wanted) {
   const navigate = useNavigate();
-  const focused = () => (document.activeElement as HTMLElement | null)?.dataset.question;
+  const focused = () => (document.activeElement as HTMLElement | null)?.dataset.approval;
   const go = (step: number) => {
     const at = items.findIndex((one) => one.id === (id ?? focused()));
     const next = items[at < 0 ? 0 : Math.min(items.length - 1, Math.max(0, at + step))];
     if (!next) return;
     if (id) void navigate({ to: "/approvals/$id", params: { id: next.id }, search: wanted });
-    else document.querySelector<HTMLElement>(`[data-question="${CSS.escape(next.id)}"]`)?.focus();
+    else document.querySelector<HTMLElement>(`[data-approval="${CSS.escape(next.id)}"]`)?.focus();
   };
   const open = () => {
     const chosen = focused() ?? items[0]?.id;
@@ -181,7 +181,7 @@ function Opened({ id, wanted, items }: { id: string; wanted: Wanted; items: Inte
     <div>
       <Back wanted={wanted} />
       <Loaded asked={asked} rows={8}>
-        {(found) => <Question asked={found} items={items} wanted={wanted} />}
+        {(found) => <ApprovalDetail asked={found} items={items} wanted={wanted} />}
       </Loaded>
       <details className="mt-4 text-sm">
         <summary className="text-dim">The same in a terminal</summary>

@@ -25,7 +25,7 @@ type Props = { id: string; known?: Interaction; run?: Execution; returned?: bool
  * `known` is what a list has of it, `run` its execution where that is at hand. Where the page itself shows what came of
  * it, it need not be `returned` here too.
  */
-export function QuestionCard({ id, known, run, returned = true }: Props) {
+export function ApprovalCard({ id, known, run, returned = true }: Props) {
   const asked = useQuery({
     ...interaction(id),
     initialData: known,

@@ -3,19 +3,19 @@ import { visible } from "@/text/visible";
 
 /** Why a policy that allowed the tool no longer does, and which policies a source to be added would meet. */
 export function Changed({ asked }: { asked: Interaction }) {
-  const { changed, rules, namespace } = asked;
-  if (!changed && !rules?.length) return null;
+  const { changed, rules: policies, namespace } = asked;
+  if (!changed && !policies?.length) return null;
   return (
     <section aria-label="What changed" className="space-y-2 rounded-lg bg-warn-soft px-3 py-2 text-sm">
       {changed && <Differences changed={changed} />}
-      {rules && rules.length > 0 && (
+      {policies && policies.length > 0 && (
         <>
           <p>
             These policies allow calls in <code>{visible(namespace ?? "")}</code>. They will not apply to this source:
           </p>
           <ul className="list-disc pl-5 font-mono text-xs">
-            {rules.map((rule) => (
-              <li key={rule}>{visible(rule)}</li>
+            {policies.map((policy) => (
+              <li key={policy}>{visible(policy)}</li>
             ))}
           </ul>
         </>

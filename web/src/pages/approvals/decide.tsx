@@ -24,13 +24,13 @@ type Props = { asked: Interaction; folded: boolean; inbox?: Inbox };
 
 /** `folded`: some of the arguments were never in view, so that nothing can be allowed. */
 export function Decide({ asked, folded, inbox }: Props) {
-  return <Settler asked={asked}>{(mayRule) => <Deciding {...{ asked, folded, inbox, mayRule }} />}</Settler>;
+  return <Settler asked={asked}>{(mayAddPolicy) => <Deciding {...{ asked, folded, inbox, mayAddPolicy }} />}</Settler>;
 }
 
 const SEPARATED = "separation_of_duties";
 
 /** The way to decide for those who may; for everybody else, why they may not. */
-export function Settler({ asked, children }: { asked: Interaction; children: (mayRule: boolean) => ReactNode }) {
+export function Settler({ asked, children }: { asked: Interaction; children: (mayAddPolicy: boolean) => ReactNode }) {
   const may = useQuery(whoami).data?.permissions ?? [];
   const expired = useExpired(asked.expiresAt);
   if (expired) return <p role="status">This request has expired.</p>;
@@ -59,7 +59,7 @@ function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable
   );
 }
 
-function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean }) {
+function Deciding({ asked, folded, inbox, mayAddPolicy }: Props & { mayAddPolicy: boolean }) {
   const [panel, setPanel] = useState<Panel>("");
   const [armed, setArmed] = useState(false);
   const [goesOn, setGoesOn] = useGoingOn();
@@ -104,7 +104,7 @@ function Deciding({ asked, folded, inbox, mayRule }: Props & { mayRule: boolean 
         <Give asked={asked} blocked={blocked} onDeny={() => setPanel("deny")} />
       ) : (
         <Allow
-          {...{ asked, blocked, folded, refused, mayRule, panel, armed }}
+          {...{ asked, blocked, folded, refused, mayAddPolicy, panel, armed }}
           brief={!inbox}
           onPanel={setPanel}
           onAnswer={answer}

@@ -48,7 +48,7 @@ function Single({ one, current, wanted }: RowProps) {
         to="/approvals/$id"
         params={{ id: one.id }}
         search={wanted}
-        data-question={one.id}
+        data-approval={one.id}
         aria-current={one.id === current ? "true" : undefined}
         className={`${ROW} px-4 py-2.5`}
       >
@@ -90,7 +90,7 @@ function Alike({ group, current, wanted }: { group: Group; current: string | und
               to="/approvals/$id"
               params={{ id: one.id }}
               search={wanted}
-              data-question={one.id}
+              data-approval={one.id}
               aria-current={one.id === current ? "true" : undefined}
               className={`${ROW} flex items-baseline gap-2 border-transparent border-l-2 py-1 pr-4 pl-4 text-xs aria-[current]:border-accent`}
             >

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import type { Execution, Interaction } from "@/api/types";
 import { Loaded } from "@/ui/states";
-import { QuestionCard } from "./card";
+import { ApprovalCard } from "./card";
 import { type Group, grouped, isPlain } from "./gist";
 import { LikeCalls } from "./likes";
 import { waitingOf } from "./queries";
@@ -11,11 +11,11 @@ import { waitingOf } from "./queries";
 type Props = { execution: Execution; returned?: boolean };
 
 /** Everything that a run waits for, each as a card to decide it. A card stays when it is decided, with what came of it. */
-export function RunQuestions(props: Props) {
-  return <Questions key={props.execution.executionId} {...props} />;
+export function RunApprovals(props: Props) {
+  return <Approvals key={props.execution.executionId} {...props} />;
 }
 
-function Questions({ execution, returned }: Props) {
+function Approvals({ execution, returned }: Props) {
   const asked = useQuery({ ...waitingOf(execution.executionId), enabled: execution.interactions.length > 0 });
   const waiting = asked.data?.items ?? [];
   const groups = useArrivals(waiting);
@@ -28,7 +28,7 @@ function Questions({ execution, returned }: Props) {
         items.length > 1 && items.every(isPlain) ? (
           <LikeCalls key={key} waiting={waiting.filter((one) => items.some(({ id }) => id === one.id))} />
         ) : (
-          items.map((one) => <QuestionCard key={one.id} id={one.id} known={one} run={execution} returned={returned} />)
+          items.map((one) => <ApprovalCard key={one.id} id={one.id} known={one} run={execution} returned={returned} />)
         ),
       )}
       {more > 0 && (

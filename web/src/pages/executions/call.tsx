@@ -14,7 +14,7 @@ import { Loaded } from "@/ui/states";
 import { Tree } from "@/ui/tree";
 import { CallAnswer } from "./answer";
 import { namedIn } from "./lines";
-import { type CallHead, type Decided, questions, whole } from "./queries";
+import { type CallHead, type Decided, decisions, whole } from "./queries";
 import { Settled } from "./settled";
 
 type Props = { execution: Execution; head: CallHead; onClose: () => void };
@@ -22,7 +22,7 @@ type Props = { execution: Execution; head: CallHead; onClose: () => void };
 /** One call in full: what was sent, what came back, when, and who let it happen. */
 export function OneCall({ execution, head, onClose }: Props) {
   const asked = useQuery(whole(execution.executionId, head.seq));
-  const decided = (useQuery(questions(execution.executionId)).data?.items ?? []).filter(
+  const decided = (useQuery(decisions(execution.executionId)).data?.items ?? []).filter(
     (one) => one.callSeq === head.seq,
   );
   return (
@@ -87,7 +87,7 @@ function facts(execution: Execution, head: CallHead, decided: Decided[]): Fact[]
     ],
     ["Answered", ended === undefined || sent === undefined ? "" : `after ${duration(ended - sent)}`],
     ["In the code", named.length ? `line ${named.join(", ")}` : ""],
-    ...decided.map((one): Fact => ["Decision", <Settled key={one.id} question={one} />]),
+    ...decided.map((one): Fact => ["Decision", <Settled key={one.id} decided={one} />]),
   ];
 }
 

@@ -13,7 +13,7 @@ import { eventsAddress } from "./queries";
 const KINDS: Record<string, { title: string; types: string[] }> = {
   all: { title: "Everything", types: [] },
   calls: { title: "Calls", types: ["call.*"] },
-  questions: { title: "Approvals", types: ["interaction.*"] },
+  approvals: { title: "Approvals", types: ["interaction.*"] },
   log: { title: "Log lines", types: ["execution.log"] },
 };
 

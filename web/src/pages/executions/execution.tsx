@@ -8,7 +8,7 @@ import { Page } from "@/ui/page";
 import { Loaded } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { waitingOf } from "../approvals/queries";
-import { RunQuestions } from "../approvals/run";
+import { RunApprovals } from "../approvals/run";
 import { Acts } from "./acts";
 import { artifactsTab } from "./artifacts";
 import { Calls } from "./calls";
@@ -65,7 +65,7 @@ function Shown({ execution }: { execution: Execution }) {
   return (
     <div className="grid min-w-0 gap-4 xl:grid-cols-[minmax(0,1fr)_26rem]">
       <div className="min-w-0 space-y-4">
-        <RunQuestions execution={execution} />
+        <RunApprovals execution={execution} />
         <Result execution={execution} />
         <Timeline execution={execution} />
         <Parts execution={execution} />

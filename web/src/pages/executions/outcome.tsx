@@ -7,7 +7,7 @@ import { StatusBadge } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { Trouble } from "@/ui/states";
 import { Tree } from "@/ui/tree";
-import { RunQuestions } from "../approvals/run";
+import { RunApprovals } from "../approvals/run";
 import { Kept } from "./artifacts";
 import type { Run } from "./run";
 
@@ -86,7 +86,7 @@ export function Outcome({ execution }: { execution: Execution }) {
         </Link>
       </div>
       <Stranger execution={execution} />
-      <RunQuestions execution={execution} returned={false} />
+      <RunApprovals execution={execution} returned={false} />
       <Doubts execution={execution} />
       <Result execution={execution} />
     </div>

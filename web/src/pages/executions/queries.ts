@@ -38,7 +38,7 @@ export const whole = (id: string, seq: number) =>
     queryFn: async ({ signal }) => (await get(`${of(id)}/calls${query({ seq, result: "preview" })}`, signal)).items[0],
   });
 
-export const questions = (id: string) =>
+export const decisions = (id: string) =>
   queryOptions({
     queryKey: ["interactions", "of", id],
     queryFn: ({ signal }) => get(`/v1/interactions${query({ executionId: id, limit: 500 })}`, signal),

@@ -17,8 +17,8 @@ const ENDED: Record<string, string> = {
 export const needsCredential = (one: Decided) => one.kind === "credential" || one.kind === "oauth";
 
 /** What was asked of a human about a call, and what came of it. */
-export function Settled({ question }: { question: Decided }) {
-  const { status, settledByName, settledBy, settledAt, scope, decisionReason } = question;
+export function Settled({ decided }: { decided: Decided }) {
+  const { status, settledByName, settledBy, settledAt, scope, decisionReason } = decided;
   const who = visible(settledByName ?? settledBy ?? "somebody");
   return (
     <span className="break-words">
@@ -26,8 +26,8 @@ export function Settled({ question }: { question: Decided }) {
         <strong className="font-medium text-warn">Waiting for a decision</strong>
       ) : status === "approved" ? (
         <>
-          {needsCredential(question) ? "Credential provided" : "Allowed"} by {who}
-          {scope && !needsCredential(question) && ` ${SCOPES[scope] ?? scope}`}
+          {needsCredential(decided) ? "Credential provided" : "Allowed"} by {who}
+          {scope && !needsCredential(decided) && ` ${SCOPES[scope] ?? scope}`}
         </>
       ) : status === "denied" ? (
         <>Denied by {who}</>
@@ -42,8 +42,8 @@ export function Settled({ question }: { question: Decided }) {
         </>
       )}{" "}
       <Link
-        to={needsCredential(question) ? "/connect/$id" : "/approvals/$id"}
-        params={{ id: question.id }}
+        to={needsCredential(decided) ? "/connect/$id" : "/approvals/$id"}
+        params={{ id: decided.id }}
         className="text-accent underline"
       >
         {status === "pending" ? "Review" : "the request"}

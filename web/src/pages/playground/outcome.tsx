@@ -7,7 +7,7 @@ import { StatusBadge } from "@/ui/badge";
 import { Kbd } from "@/ui/kbd";
 import { Empty } from "@/ui/states";
 import { useNow } from "@/ui/time";
-import { RunQuestions } from "../approvals/run";
+import { RunApprovals } from "../approvals/run";
 import { Log } from "../executions/log";
 import { Result, RunTrouble, Stranger } from "../executions/outcome";
 import { isFinal, type Run } from "./running";
@@ -31,7 +31,7 @@ export function Outcome({ run, onLine }: { run: Run; onLine: OnLine }) {
     <div className="space-y-3">
       <Head execution={execution} />
       <Stranger execution={execution} />
-      <RunQuestions execution={execution} />
+      <RunApprovals execution={execution} />
       <Failed execution={execution} onLine={onLine} />
       {execution.status === "completed" && <Result execution={execution} />}
       {(execution.logs.length > 0 || !isFinal(execution)) && (

@@ -20,39 +20,39 @@ export function condition({ path, test, value }: Policy["conditions"][number]): 
   return `${path}${SIGNS[test]}${test === "matches" ? String(value) : write(value)}`;
 }
 
-function options(rule: Draft): string[] {
+function options(policy: Draft): string[] {
   return [
-    ...rule.conditions.flatMap((one) => ["--when", condition(one)]),
-    ...(rule.actor ? ["--actor", rule.actor] : []),
-    ...(rule.source ? ["--source", rule.source] : []),
-    ...(rule.effect ? ["--effect", rule.effect] : []),
-    ...(rule.note ? ["--note", rule.note] : []),
+    ...policy.conditions.flatMap((one) => ["--when", condition(one)]),
+    ...(policy.actor ? ["--actor", policy.actor] : []),
+    ...(policy.source ? ["--source", policy.source] : []),
+    ...(policy.effect ? ["--effect", policy.effect] : []),
+    ...(policy.note ? ["--note", policy.note] : []),
   ];
 }
 
 /** `position` where it is not the last. */
-export function addCommand(rule: Draft, position?: number): string {
-  const level = rule.level === "organization" ? ["--level", rule.level] : [];
+export function addCommand(policy: Draft, position?: number): string {
+  const level = policy.level === "organization" ? ["--level", policy.level] : [];
   const place = position === undefined ? [] : ["--position", String(position)];
-  return command("policies", "add", rule.pattern, rule.action, ...options(rule), ...level, ...place);
+  return command("policies", "add", policy.pattern, policy.action, ...options(policy), ...level, ...place);
 }
 
 /** The same policy once more, with names where they are known. */
-export function draftOf(rule: Policy): Draft {
+export function draftOf(policy: Policy): Draft {
   return {
-    pattern: rule.pattern,
-    action: rule.action,
-    conditions: rule.conditions,
-    actor: rule.actor ?? "",
-    source: rule.source ?? "",
-    effect: rule.effect,
-    note: rule.note,
-    level: rule.level === "organization" ? "organization" : "workspace",
+    pattern: policy.pattern,
+    action: policy.action,
+    conditions: policy.conditions,
+    actor: policy.actor ?? "",
+    source: policy.source ?? "",
+    effect: policy.effect,
+    note: policy.note,
+    level: policy.level === "organization" ? "organization" : "workspace",
   };
 }
 
-export function changeCommand(id: string, rule: Draft): string {
-  const parts = ["--pattern", rule.pattern, "--action", rule.action];
-  const none = rule.conditions.length === 0 ? ["--unconditional"] : [];
-  return command("policies", "change", id, ...parts, ...none, ...options(rule));
+export function changeCommand(id: string, policy: Draft): string {
+  const parts = ["--pattern", policy.pattern, "--action", policy.action];
+  const none = policy.conditions.length === 0 ? ["--unconditional"] : [];
+  return command("policies", "change", id, ...parts, ...none, ...options(policy));
 }

@@ -24,16 +24,16 @@ const EMPTY: Draft = {
   level: "workspace",
 };
 
-type Props = { rule?: Policy; items: Policy[]; mayManage: boolean; onDone: () => void };
+type Props = { policy?: Policy; items: Policy[]; mayManage: boolean; onDone: () => void };
 
 /** Everything that a policy can ask about; the same as the command line can write. */
-export function RuleForm({ rule, items, mayManage, onDone }: Props) {
-  const [draft, setDraft] = useState<Draft>(() => (rule ? draftOf(rule) : EMPTY));
+export function PolicyForm({ policy, items, mayManage, onDone }: Props) {
+  const [draft, setDraft] = useState<Draft>(() => (policy ? draftOf(policy) : EMPTY));
   const level = items.filter((one) => one.level === draft.level);
   const [chosen, setPosition] = useState<number>();
   const position = chosen === undefined || chosen >= level.length ? undefined : chosen;
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
-  const save = useSaving(rule, draft, position, onDone);
+  const save = useSaving(policy, draft, position, onDone);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate();
@@ -60,24 +60,24 @@ export function RuleForm({ rule, items, mayManage, onDone }: Props) {
         value={draft.note}
         onChange={(event) => set({ note: event.target.value })}
       />
-      {!rule && <Place {...{ draft, level, position, mayManage }} onSet={set} onPlace={setPosition} />}
-      <Reach draft={draft} rule={rule} position={position} />
+      {!policy && <Place {...{ draft, level, position, mayManage }} onSet={set} onPlace={setPosition} />}
+      <Reach draft={draft} policy={policy} position={position} />
       {save.error ? <Trouble error={save.error} /> : null}
       <Button type="submit" look="primary" busy={save.isPending}>
-        {rule ? "Save" : "Add the policy"}
+        {policy ? "Save" : "Add the policy"}
       </Button>
-      {draft.pattern && <Command text={rule?.id ? changeCommand(rule.id, draft) : addCommand(draft, position)} />}
+      {draft.pattern && <Command text={policy?.id ? changeCommand(policy.id, draft) : addCommand(draft, position)} />}
     </form>
   );
 }
 
-function useSaving(rule: Policy | undefined, draft: Draft, position: number | undefined, onDone: () => void) {
+function useSaving(policy: Policy | undefined, draft: Draft, position: number | undefined, onDone: () => void) {
   const client = useQueryClient();
   const { level: _, ...changes } = draft;
   return useMutation({
     mutationFn: () =>
-      rule?.id
-        ? patch(`/v1/policies/${encodeURIComponent(rule.id)}`, changes)
+      policy?.id
+        ? patch(`/v1/policies/${encodeURIComponent(policy.id)}`, changes)
         : post("/v1/policies", { ...draft, ...(position === undefined ? {} : { position }) }),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
@@ -86,10 +86,10 @@ function useSaving(rule: Policy | undefined, draft: Draft, position: number | un
   });
 }
 
-type ReachProps = { draft: Draft; rule?: Policy; position: number | undefined };
+type ReachProps = { draft: Draft; policy?: Policy; position: number | undefined };
 
 /** How many tools it is about now, and which calls of the past it would have decided otherwise. */
-function Reach({ draft, rule, position }: ReachProps) {
+function Reach({ draft, policy, position }: ReachProps) {
   const asked = useDeferredValue(draft);
   const enabled = asked.pattern.length > 0;
   const matches = useQuery({
@@ -99,7 +99,9 @@ function Reach({ draft, rule, position }: ReachProps) {
     placeholderData: keepPreviousData,
     retry: false,
   });
-  const changed = rule?.id ? { rule: asked, position: rule.position, without: [rule.id] } : { rule: asked, position };
+  const changed = policy?.id
+    ? { rule: asked, position: policy.position, without: [policy.id] }
+    : { rule: asked, position };
   const past = useQuery(simulation(changed, enabled));
   if (!enabled || !matches.data)
     return <p className="text-dim text-xs">Enter a pattern to see how many tools it matches.</p>;

@@ -7,20 +7,20 @@ import { Button } from "@/ui/button";
 import { Dialog } from "@/ui/dialog";
 import { Page, Section } from "@/ui/page";
 import { Empty, Loaded } from "@/ui/states";
-import { RuleForm } from "./form";
-import { rules } from "./queries";
+import { PolicyForm } from "./form";
+import { PolicyList } from "./list";
+import { policies } from "./queries";
 import { Removal } from "./removal";
-import { Rules } from "./rules";
 import { TestBox } from "./test";
 import { WhatIf } from "./whatif";
 
 export type Act = "change" | "remove" | "what if";
-type Opened = { act: "add" } | { act: Act; rule: Policy } | null;
+type Opened = { act: "add" } | { act: Act; policy: Policy } | null;
 
 const TITLES = { add: "New policy", change: "Edit the policy", remove: "Remove the policy?", "what if": "What if…" };
 
 export function PoliciesPage() {
-  const asked = useQuery(rules);
+  const asked = useQuery(policies);
   const may = useQuery(whoami).data?.permissions ?? [];
   const [opened, setOpened] = useState<Opened>(null);
   const add = may.includes("administer") && (
@@ -38,7 +38,7 @@ export function PoliciesPage() {
       actions={add}
     >
       <Loaded asked={asked} rows={4}>
-        {() => <Levels items={items} may={may} onAct={(act, rule) => setOpened({ act, rule })} />}
+        {() => <Levels items={items} may={may} onAct={(act, policy) => setOpened({ act, policy })} />}
       </Loaded>
       <TestBox />
       <Dialog open={opened !== null} onClose={close} title={opened ? TITLES[opened.act] : ""} wide>
@@ -51,12 +51,12 @@ export function PoliciesPage() {
 type ContentProps = { opened: NonNullable<Opened>; items: Policy[]; mayManage: boolean; onDone: () => void };
 
 function Content({ opened, items, mayManage, onDone }: ContentProps) {
-  if (opened.act === "add") return <RuleForm {...{ items, mayManage, onDone }} />;
-  const { act, rule } = opened;
-  const level = items.filter((one) => one.level === rule.level);
-  if (act === "remove") return <Removal {...{ rule, onDone }} />;
-  if (act === "what if") return <WhatIf {...{ rule, level, onDone }} />;
-  return <RuleForm {...{ rule, items, mayManage, onDone }} />;
+  if (opened.act === "add") return <PolicyForm {...{ items, mayManage, onDone }} />;
+  const { act, policy } = opened;
+  const level = items.filter((one) => one.level === policy.level);
+  if (act === "remove") return <Removal {...{ policy, onDone }} />;
+  if (act === "what if") return <WhatIf {...{ policy, level, onDone }} />;
+  return <PolicyForm {...{ policy, items, mayManage, onDone }} />;
 }
 
 const LEVELS = {
@@ -65,7 +65,7 @@ const LEVELS = {
   toolkit: ["Toolkit policies", ""],
 } as const;
 
-type LevelsProps = { items: Policy[]; may: string[]; onAct: (act: Act, rule: Policy) => void };
+type LevelsProps = { items: Policy[]; may: string[]; onAct: (act: Act, policy: Policy) => void };
 
 function Levels({ items, may, onAct }: LevelsProps) {
   if (items.length === 0) {
@@ -83,8 +83,8 @@ function Levels({ items, may, onAct }: LevelsProps) {
   );
   return levels.map((level) => (
     <Section key={level} title={LEVELS[level][0]} about={LEVELS[level][1] || undefined}>
-      <Rules
-        rules={items.filter((one) => one.level === level)}
+      <PolicyList
+        policies={items.filter((one) => one.level === level)}
         may={may.includes(level === "organization" ? "manage" : "administer")}
         onAct={onAct}
       />

@@ -3,7 +3,7 @@ import { get, post } from "@/api/client";
 import type { Draft } from "./command";
 
 /** With what each policy is about. Under the same key as the plain list, so that both are renewed together. */
-export const rules = queryOptions({
+export const policies = queryOptions({
   queryKey: ["policies", "reach"],
   queryFn: ({ signal }) => get("/v1/policies?reach=true", signal),
 });

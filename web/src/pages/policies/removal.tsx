@@ -11,14 +11,14 @@ import { Changes } from "./changes";
 import { addCommand, draftOf } from "./command";
 import { simulation } from "./queries";
 
-type Props = { rule: Policy; onDone: () => void };
+type Props = { policy: Policy; onDone: () => void };
 
 /** Shown with what it would change. To have it back is one command, at the same place. */
-export function Removal({ rule, onDone }: Props) {
+export function Removal({ policy, onDone }: Props) {
   const client = useQueryClient();
-  const past = useQuery(simulation({ without: [rule.id ?? ""] }));
+  const past = useQuery(simulation({ without: [policy.id ?? ""] }));
   const gone = useMutation({
-    mutationFn: () => remove(`/v1/policies/${encodeURIComponent(rule.id ?? "")}`),
+    mutationFn: () => remove(`/v1/policies/${encodeURIComponent(policy.id ?? "")}`),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
       tell("Policy removed");
@@ -28,7 +28,7 @@ export function Removal({ rule, onDone }: Props) {
   return (
     <div className="space-y-4 text-sm">
       <pre className="overflow-x-auto whitespace-pre-wrap break-words rounded-lg bg-bad-soft px-3 py-2 font-mono text-bad text-xs">
-        - {visible(rule.text)}
+        - {visible(policy.text)}
       </pre>
       <Changes asked={past} />
       {gone.error ? <Trouble error={gone.error} /> : null}
@@ -38,9 +38,9 @@ export function Removal({ rule, onDone }: Props) {
         </Button>
         <Button onClick={onDone}>Keep it</Button>
       </div>
-      <Command text={command("policies", "remove", rule.id ?? "")} />
+      <Command text={command("policies", "remove", policy.id ?? "")} />
       <p className="text-dim text-xs">To restore it later:</p>
-      <Command text={addCommand(draftOf(rule), rule.position)} label="Copy the command that restores it" />
+      <Command text={addCommand(draftOf(policy), policy.position)} label="Copy the command that restores it" />
     </div>
   );
 }

@@ -7,20 +7,20 @@ import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 
 /** What keeps a policy from holding where its pattern would let it, and the way to let it hold again. */
-export function Restraint({ rule, may }: { rule: Policy; may: boolean }) {
+export function Restraint({ policy, may }: { policy: Policy; may: boolean }) {
   const client = useQueryClient();
   const renew = useMutation({
-    mutationFn: () => post(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/renew`, {}),
+    mutationFn: () => post(`/v1/policies/${encodeURIComponent(policy.id ?? "")}/renew`, {}),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
       tell("The policy applies again");
     },
   });
-  const names = rule.excludedNames.map((name) => visible(name)).join(", ");
-  if (!rule.retiredAt && !names) return null;
+  const names = policy.excludedNames.map((name) => visible(name)).join(", ");
+  if (!policy.retiredAt && !names) return null;
   return (
     <span className="mt-0.5 block text-warn text-xs">
-      {rule.retiredAt
+      {policy.retiredAt
         ? "Retired: its source was removed, so it no longer applies. "
         : `It does not apply to ${names}, added later. `}
       {may && (

@@ -10,7 +10,7 @@ import type { Act } from "./policies";
 import { Restraint } from "./renewal";
 
 type Props = {
-  rule: Policy;
+  policy: Policy;
   may: boolean;
   number: number;
   count: number;
@@ -25,7 +25,7 @@ type Props = {
 };
 
 /** One policy, in words. The row itself takes the focus, so that Alt and an arrow can move it again and again. */
-export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag, onOver, onDrop, ...rest }: Props) {
+export function PolicyRow({ policy, may, number, above, named, over, onMove, onDrag, onOver, onDrop, ...rest }: Props) {
   const row = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (named) row.current?.scrollIntoView({ block: "center" });
@@ -40,7 +40,7 @@ export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag,
     <li
       ref={row}
       tabIndex={0}
-      aria-label={`Policy ${number}: ${visible(rule.text)}`}
+      aria-label={`Policy ${number}: ${visible(policy.text)}`}
       aria-keyshortcuts={may ? "Alt+ArrowUp Alt+ArrowDown" : undefined}
       draggable={may}
       onKeyDown={pressed}
@@ -55,44 +55,44 @@ export function RuleRow({ rule, may, number, above, named, over, onMove, onDrag,
       {may && <GripVertical size={14} aria-hidden="true" className="hidden cursor-grab text-dim sm:block" />}
       <span className="w-5 text-right text-dim text-xs tabular-nums">{number}</span>
       <span className="w-12 shrink-0">
-        <ActionBadge action={rule.action} />
+        <ActionBadge action={policy.action} />
       </span>
       <span className="min-w-0 flex-1 basis-56">
         <code className="block break-words font-mono text-xs leading-5 [overflow-wrap:anywhere]">
-          {visible(rule.text)}
+          {visible(policy.text)}
         </code>
-        {rule.note && <span className="block text-dim text-xs">{visible(rule.note)}</span>}
+        {policy.note && <span className="block text-dim text-xs">{visible(policy.note)}</span>}
         {above && (
           <span className="mt-0.5 block text-warn text-xs">
             <span aria-hidden="true">⚠ </span>It never decides: <code>{visible(above.text)}</code> above matches all of
             its calls.
           </span>
         )}
-        <Restraint rule={rule} may={may} />
+        <Restraint policy={policy} may={may} />
       </span>
-      <Reach rule={rule} />
-      <Acts rule={rule} may={may} number={number} onMove={onMove} {...rest} />
+      <Reach policy={policy} />
+      <Acts policy={policy} may={may} number={number} onMove={onMove} {...rest} />
     </li>
   );
 }
 
-function Reach({ rule }: { rule: Policy }) {
-  if (rule.matches === undefined || rule.matches === null) return null;
-  const text = `matches ${rule.matches.toLocaleString("en")} ${rule.matches === 1 ? "tool" : "tools"}`;
-  return rule.matches === 0 ? (
+function Reach({ policy }: { policy: Policy }) {
+  if (policy.matches === undefined || policy.matches === null) return null;
+  const text = `matches ${policy.matches.toLocaleString("en")} ${policy.matches === 1 ? "tool" : "tools"}`;
+  return policy.matches === 0 ? (
     <Badge tone="warn">{text} now</Badge>
   ) : (
     <span className="whitespace-nowrap text-dim text-xs">{text}</span>
   );
 }
 
-type ActsProps = Pick<Props, "rule" | "may" | "number" | "count" | "onMove" | "onAct">;
+type ActsProps = Pick<Props, "policy" | "may" | "number" | "count" | "onMove" | "onAct">;
 
-function Acts({ rule, may, number, count, onMove, onAct }: ActsProps) {
-  const name = visible(rule.pattern);
+function Acts({ policy, may, number, count, onMove, onAct }: ActsProps) {
+  const name = visible(policy.pattern);
   return (
     <span className="ml-auto flex">
-      <CopyButton text={addCommand(draftOf(rule))} label={`Copy ${name} as a command`} />
+      <CopyButton text={addCommand(draftOf(policy))} label={`Copy ${name} as a command`} />
       {may && (
         <>
           <IconButton label={`Move ${name} up`} disabled={number === 1} onClick={() => onMove(-1)}>

@@ -11,18 +11,18 @@ import { Trouble } from "@/ui/states";
 import { Changes } from "./changes";
 import { simulation } from "./queries";
 
-type Props = { rule: Policy; level: Policy[]; onDone: () => void };
+type Props = { policy: Policy; level: Policy[]; onDone: () => void };
 
 /** What past calls would have come to with the policy at another place, before it is moved there. */
-export function WhatIf({ rule, level, onDone }: Props) {
-  const now = level.findIndex((one) => one.id === rule.id);
+export function WhatIf({ policy, level, onDone }: Props) {
+  const now = level.findIndex((one) => one.id === policy.id);
   const [place, setPlace] = useState(now === 0 ? Math.min(1, level.length - 1) : 0);
-  const order = level.flatMap((one) => (one.id && one.id !== rule.id ? [one.id] : []));
-  order.splice(place, 0, rule.id ?? "");
+  const order = level.flatMap((one) => (one.id && one.id !== policy.id ? [one.id] : []));
+  order.splice(place, 0, policy.id ?? "");
   const past = useQuery(simulation({ order }));
   const client = useQueryClient();
   const move = useMutation({
-    mutationFn: () => post(`/v1/policies/${encodeURIComponent(rule.id ?? "")}/move`, { position: place }),
+    mutationFn: () => post(`/v1/policies/${encodeURIComponent(policy.id ?? "")}/move`, { position: place }),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["policies"] });
       onDone();
@@ -30,7 +30,7 @@ export function WhatIf({ rule, level, onDone }: Props) {
   });
   return (
     <div className="space-y-4 text-sm">
-      <code className="block break-words font-mono text-xs">{visible(rule.text)}</code>
+      <code className="block break-words font-mono text-xs">{visible(policy.text)}</code>
       <Choice label="Position" value={place} onChange={(event) => setPlace(Number(event.target.value))}>
         {level.map((one, index) => (
           <option key={one.id} value={index}>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Policy } from "@/api/types";
-import { rules } from "@/pages/policies/queries";
+import { policies } from "@/pages/policies/queries";
 import { visible } from "@/text/visible";
 import { Tick } from "@/ui/field";
 
@@ -8,7 +8,7 @@ type Props = { namespace: string; inherit: boolean; onInherit: (inherit: boolean
 
 /** Policies that allow calls in the namespace already. A new source gets none of them unless someone says so. */
 export function Covering({ namespace, inherit, onInherit }: Props) {
-  const found = (useQuery(rules).data?.items ?? []).filter((rule) => covers(rule, namespace));
+  const found = (useQuery(policies).data?.items ?? []).filter((policy) => covers(policy, namespace));
   if (!namespace || found.length === 0) return null;
   return (
     <div className="space-y-2 rounded-lg bg-warn-soft p-3 text-sm">
@@ -16,9 +16,9 @@ export function Covering({ namespace, inherit, onInherit }: Props) {
         These policies allow calls in <code>{visible(namespace)}</code>. They don't apply to a new source:
       </p>
       <ul className="space-y-1">
-        {found.map((rule) => (
-          <li key={rule.id}>
-            <code className="break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(rule.text)}</code>
+        {found.map((policy) => (
+          <li key={policy.id}>
+            <code className="break-words font-mono text-xs [overflow-wrap:anywhere]">{visible(policy.text)}</code>
           </li>
         ))}
       </ul>
@@ -27,7 +27,7 @@ export function Covering({ namespace, inherit, onInherit }: Props) {
   );
 }
 
-function covers(rule: Policy, namespace: string): boolean {
-  const open = rule.action === "allow" && !rule.sourceId && !rule.retiredAt;
-  return open && [namespace, "*", "**"].includes(rule.pattern.split(".")[0] ?? "");
+function covers(policy: Policy, namespace: string): boolean {
+  const open = policy.action === "allow" && !policy.sourceId && !policy.retiredAt;
+  return open && [namespace, "*", "**"].includes(policy.pattern.split(".")[0] ?? "");
 }

@@ -83,9 +83,9 @@ function InForce({ path }: { path: string }) {
     retry: false,
   }).data;
   if (!decision) return null;
-  const rules = decision.rules.filter((one) => one.possible);
-  if (rules.some(({ policy }) => policy.conditions.length > 0 || policy.actorId)) {
-    return <Rules path={path} decision={decision} rules={rules.map(({ policy }) => policy)} />;
+  const policies = decision.rules.filter((one) => one.possible);
+  if (policies.some(({ policy }) => policy.conditions.length > 0 || policy.actorId)) {
+    return <PossiblePolicies path={path} decision={decision} policies={policies.map(({ policy }) => policy)} />;
   }
   return (
     <span className="flex flex-wrap items-center gap-1.5 text-dim text-xs">
@@ -98,15 +98,15 @@ function InForce({ path }: { path: string }) {
 }
 
 /** Which policy decides depends on the call: all that can, in their order, and what holds without any of them. */
-function Rules({ path, decision, rules }: { path: string; decision: Decision; rules: Policy[] }) {
-  const last = rules.at(-1);
+function PossiblePolicies({ path, decision, policies }: { path: string; decision: Decision; policies: Policy[] }) {
+  const last = policies.at(-1);
   const covered = last && last.conditions.length === 0 && !last.actorId;
   const read = decision.effect === "read";
   return (
     <section aria-label="Policies for this tool" className="basis-full text-xs">
       <p className="mb-1 text-dim">It depends on the call. The first matching policy wins:</p>
       <ol className="space-y-1">
-        {rules.map((one) => (
+        {policies.map((one) => (
           <li key={one.id} className="flex items-baseline gap-1.5">
             <ActionBadge action={one.action} />
             <Link

@@ -55,7 +55,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Query:
     """`sources` by number: how surely each was meant, and by which terms.
 
     `many` is 1 when several things are asked for, -1 for one, 0 when the query does not tell. `is_terse`: put as an
@@ -180,18 +180,18 @@ class Reading:
         return found
 
 
-def question(
+def parse_query(
     text: str,
     spoken: Mapping[str, tuple[int, ...]],
     knows: Callable[[str], bool],
     corrected: Callable[[str], list[str]],
-) -> Question:
+) -> Query:
     """`spoken`: numbers of sources by their names' words run together; `knows`: whether any tool has a term."""
     reading = Reading(text, spoken, knows, corrected)
     said = reading.said[1:] if reading.said and reading.said[0] in spoken else reading.said
     asks = bool(said) and (said[0] in ASKING or " ".join(said[:2]) in ASKING_TWO)
     wanted = actions.READS if asks else reading.actions
-    return Question(
+    return Query(
         tuple(reading.slots),
         wanted,
         reading.sources,

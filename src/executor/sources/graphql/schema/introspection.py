@@ -19,7 +19,7 @@ KINDS: dict[str, TypeKind] = {
 Notes = list[tuple[str, str]]
 
 
-def question(*, modern: bool) -> str:
+def introspection_query(*, modern: bool) -> str:
     """`modern` asks also for what older services don't know; the other form is shallow, for those that count depth."""
     old = "(includeDeprecated: true)"
     inner = "name kind"

@@ -137,7 +137,7 @@ class McpSession:
         self._allowance.begin_request()
         self.quiet.clear()
         try:
-            async with exchange.running(self.endpoint.shown):
+            async with exchange.running(self.endpoint.display_name):
                 return await self._ask(method, params, exchange)
         except SourceUnreachable as error:
             self.late += error.details.get("reason") == "timeout"
@@ -151,7 +151,7 @@ class McpSession:
     async def relist(self, seconds: float) -> None:
         """The SDK learns from a listing which arguments must be repeated as headers (protocol 2026-07-28)."""
         cursor: str | None = None
-        async with Exchange(seconds).running(self.endpoint.shown):
+        async with Exchange(seconds).running(self.endpoint.display_name):
             for _ in range(MAX_PAGES):
                 page = await self._session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
                 cursor = page.next_cursor
@@ -194,7 +194,7 @@ class McpSession:
 
     def _closed_error(self, exchange: Exchange) -> SourceError:
         known = self._failure or (self._child.failure if self._child is not None else None)
-        message = known.message if known is not None else f"{self.endpoint.shown} closed the connection"
+        message = known.message if known is not None else f"{self.endpoint.display_name} closed the connection"
         details = {**(known.details if known is not None else {"reason": "closed"}), "sent": exchange.sent}
         hint = known.hint if known is not None else "check that the server is up, then try again"
         return SourceUnreachable(message, hint=hint, **details)
@@ -214,7 +214,7 @@ class McpSession:
                 self._ready.exception()  # it may be that no one waits any more
 
     async def _begin(self, stack: AsyncExitStack) -> None:
-        async with Exchange(self._terms.open_seconds, opens=True).running(self.endpoint.shown):
+        async with Exchange(self._terms.open_seconds, opens=True).running(self.endpoint.display_name):
             streams = await stack.enter_async_context(self._streams())
             self._dispatcher = Dispatcher(streams, self._over, self._allowance)
             session = ClientSession(
@@ -278,7 +278,7 @@ class McpSession:
         told = str(first).splitlines()[0][:200] if str(first) else type(first).__name__
         too_large = "byte limit" in told
         return SourceUnreachable(
-            f"can't communicate with {self.endpoint.shown}: {told}",
+            f"can't communicate with {self.endpoint.display_name}: {told}",
             hint="check that the address or command belongs to an MCP server",
             reason="too_large" if too_large else "protocol",
             sent=True,
@@ -306,7 +306,7 @@ def leaves_of(error: BaseException) -> list[BaseException]:
 
 def unreadable(endpoint: Endpoint) -> SourceUnreachable:
     return SourceUnreachable(
-        f"{endpoint.shown} sent an answer that can't be read",
+        f"{endpoint.display_name} sent an answer that can't be read",
         hint="see the server's own log",
         reason="protocol",
         sent=True,

@@ -34,7 +34,7 @@ class SessionPool:
     def __init__(self, endpoint: Endpoint, dial: Dial, idle_seconds: float, hold: Hold | None = None) -> None:
         self.endpoint = endpoint
         self._dial = dial
-        self._hold = hold or partial(Slots(COMMAND).hold, endpoint.shown)
+        self._hold = hold or partial(Slots(COMMAND).hold, endpoint.display_name)
         self._watcher: Callable[[], None] | None = None
         self._has_changed = False
         self._idle_seconds = idle_seconds
@@ -54,15 +54,15 @@ class SessionPool:
 
     async def _request(self, method: str, params: dict[str, Any], seconds: float, total: float) -> dict[str, Any]:
         """Sent a second time only if it certainly didn't reach the server the first time."""
-        connection = await self.connected()
+        connection = await self.connect()
         try:
             return await self._over(connection, method, params, seconds, total)
         except SourceUnreachable as error:
             if error.details.get("sent") or error.details.get("reason") in FINAL:
                 raise
-        return await self._over(await self.connected(), method, params, seconds, total)
+        return await self._over(await self.connect(), method, params, seconds, total)
 
-    async def connected(self, *, now: bool = False) -> McpSession:
+    async def connect(self, *, now: bool = False) -> McpSession:
         """`now` skips the wait after failures: for someone who asks for this very attempt."""
         if self._connection is not None and self._connection.is_open:
             return self._connection

@@ -77,6 +77,6 @@ def load_unlisted(request: SourceRequest, endpoint: Endpoint, auth: list[dict[st
 def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:
     skipped = [{"where": one.where, "reason": one.reason} for one in listing.skipped[:20]]
     if skipped:
-        message = f"none of the {len(listing.skipped)} tools of {endpoint.shown} can be used"
+        message = f"none of the {len(listing.skipped)} tools of {endpoint.display_name} can be used"
         return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)
-    return DocumentInvalid(f"{endpoint.shown} offers no tools", hint="resources and prompts can't be used yet")
+    return DocumentInvalid(f"{endpoint.display_name} offers no tools", hint="resources and prompts can't be used yet")

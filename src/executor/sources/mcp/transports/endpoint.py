@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from executor.errors import InvalidRequest
-from executor.model.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.digest import digest
 from executor.network.addresses import display_url
 from executor.network.client import Outgoing
@@ -38,7 +38,7 @@ class Endpoint:
     origins: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Fit for messages: arguments of a command may be secrets, so that only its first word is told."""
         return f"the command `{printable(self.command[0])}`" if self.command else display_url(self.url)
 

@@ -98,8 +98,7 @@ class Child(MessageStream):
         self.process = process
         self.complaints = complaints
         self.failure: SourceError | None = None
-        self.noise = 0
-        self._where = endpoint.shown
+        self._where = endpoint.display_name
         self._limit = limit
         self._allowance = allowance
         self._turn = asyncio.Lock()
@@ -112,7 +111,6 @@ class Child(MessageStream):
             message = read_message(line)
             if message is not None:
                 return message
-            self.noise += 1
             in_a_row += 1
             if in_a_row > MAX_NOISE:
                 self.failure = self._lost_error("keeps printing text that is not a message", "protocol")
@@ -222,7 +220,7 @@ async def check_start(endpoint: Endpoint, line: socket.socket) -> None:
 
 def not_started(endpoint: Endpoint, why: str) -> SourceUnreachable:
     return SourceUnreachable(
-        f"{endpoint.shown} can't be started: {why}",
+        f"{endpoint.display_name} can't be started: {why}",
         hint="check that the daemon can find it, or use its full path",
         reason="command",
         sent=False,

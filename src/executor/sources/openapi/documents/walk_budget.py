@@ -34,7 +34,7 @@ class Visits:
         self.operation_end = self.spent + PER_OPERATION
         self._look_at = -1
 
-    def shared(self) -> Shared:
+    def share_steps(self) -> Shared:
         """The steps made meanwhile are made once for all operations."""
         return Shared(self)
 

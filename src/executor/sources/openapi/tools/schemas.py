@@ -66,7 +66,7 @@ class Schemas:
         before = self.document.visits.spent
         schema = self._schema(raw, 0)
         size = self.document.visits.spent - before
-        with self.document.visits.shared():
+        with self.document.visits.share_steps():
             while self._pending:
                 name, ref = self._pending.pop()
                 self.definitions[name] = self._definition(ref)

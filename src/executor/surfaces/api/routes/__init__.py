@@ -1,1 +1,1 @@
-"""The routes of `/v1`, one module for each noun."""
+"""The routes of `/v1`, one module for each noun, in folders by topic."""

@@ -16,12 +16,12 @@ from executor.execution.policies.reach import count_tools
 from executor.model.policy import Policy
 from executor.model.tool import Effect
 from executor.policy.decide import Subject, decide
-from executor.policy.drafts import in_order, remaining, with_rule
+from executor.policy.drafts import in_order, remaining, with_policy
 from executor.policy.status import find_shadowed, standings
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_rule
-from executor.surfaces.api.schemas.requests import Move, NewPolicy, PolicyTest, Rule, RuleChange, Simulation
+from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_policy
+from executor.surfaces.api.schemas.requests import Move, NewPolicy, PolicyChange, PolicyDraft, PolicyTest, Simulation
 from executor.surfaces.views import policies as views
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
@@ -49,8 +49,8 @@ async def listing(here: Context, reach: bool = False) -> Answer[views.PolicyPage
 @needs("administer")
 async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
     administration.check_level(here.actor, body.level)
-    rule = await read_rule(here, body)
-    added = await administration.add(here.executor.database, here.actor, rule, body.position)
+    policy = await read_policy(here, body)
+    added = await administration.add(here.executor.database, here.actor, policy, body.position)
     return answer(views.policy_view(added, await names(here)), 201)
 
 
@@ -59,9 +59,9 @@ async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
 async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
     """Get what would happen to a call of this tool, and how every policy was evaluated. No call is made."""
     subject, effect = await judge(here, body.path, body.arguments, body.actor)
-    rules = (await here.executor.policies.of(here.workspace_id)).policies
+    policies = (await here.executor.policies.of(here.workspace_id)).policies
     known = await names(here)
-    decided = views.judgement_view(decide(subject, rules), rules, known)
+    decided = views.judgement_view(decide(subject, policies), policies, known)
     rows: list[views.StandingView] = [
         {
             "policy": views.policy_view(one.policy, known),
@@ -69,16 +69,16 @@ async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
             "why": one.why,
             "possible": one.possible,
         }
-        for one in standings(subject, rules)
+        for one in standings(subject, policies)
     ]
     return answer({**decided, "effect": effect, "rules": rows})
 
 
 @router.post("/matches")
 @needs("read")
-async def match(here: Context, body: Rule) -> Answer[views.MatchesView]:
+async def match(here: Context, body: PolicyDraft) -> Answer[views.MatchesView]:
     """Count the current tools that a draft matches."""
-    return answer(await match_tools(here, await read_rule(here, body)))
+    return answer(await match_tools(here, await read_policy(here, body)))
 
 
 @router.post("/simulate")
@@ -123,13 +123,13 @@ async def show(here: Context, policy_id: str) -> Answer[views.PolicyView]:
 
 @router.patch("/{policy_id}")
 @needs("administer")
-async def change(here: Context, policy_id: str, body: RuleChange) -> Answer[views.PolicyView]:
+async def change(here: Context, policy_id: str, body: PolicyChange) -> Answer[views.PolicyView]:
     """Change the fields you pass; the position and the level stay."""
     present = await administration.find_own(here.executor.database, here.actor, policy_id)
     if "level" in body.model_fields_set and body.level != present.level:
         raise InvalidRequest(f"the policy belongs to the {present.level}", hint="remove it and create another")
-    rule = await read_rule(here, changed_rule(present, body))
-    changed = await administration.change(here.executor.database, here.actor, policy_id, rule)
+    policy = await read_policy(here, apply_change(present, body))
+    changed = await administration.change(here.executor.database, here.actor, policy_id, policy)
     return answer(views.policy_view(changed, await names(here)))
 
 
@@ -156,11 +156,11 @@ async def remove(here: Context, policy_id: str) -> Response:
     return Response(status_code=204)
 
 
-def changed_rule(present: Policy, body: RuleChange) -> Rule:
+def apply_change(present: Policy, body: PolicyChange) -> PolicyDraft:
     kept = {name: getattr(present, name) for name in ("pattern", "action", "note", "level")}
     kept |= {"actor": present.actor_id, "source": present.source_id, "effect": present.effect or None}
     kept["conditions"] = [asdict(one) for one in present.conditions]
-    return Rule.model_validate({**kept, **body.model_dump(exclude_unset=True)})
+    return PolicyDraft.model_validate({**kept, **body.model_dump(exclude_unset=True)})
 
 
 async def judge(here: Context, path: str, arguments: dict[str, Any] | None, actor: str) -> tuple[Subject, Effect]:
@@ -175,7 +175,7 @@ async def judge(here: Context, path: str, arguments: dict[str, Any] | None, acto
 
 async def propose(here: Context, body: Simulation, now: list[Policy]) -> list[Policy]:
     then = remaining(now if body.order is None else in_order(now, body.order), body.without)
-    return then if body.rule is None else with_rule(then, await read_rule(here, body.rule), body.position)
+    return then if body.rule is None else with_policy(then, await read_policy(here, body.rule), body.position)
 
 
 def cursor(text: str | None) -> tuple[str, int] | None:

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from executor.model.actor import SeparationChoice
+from executor.model.identity.actor import SeparationChoice
+from executor.model.identity.permissions import Role
 from executor.model.ids import now_ms
-from executor.model.permissions import Role
 from executor.surfaces.api.schemas.requests import Body
 
 DAY_MS = 86_400_000

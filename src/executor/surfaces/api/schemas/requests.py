@@ -55,7 +55,7 @@ class Condition(Body):
     value: Any
 
 
-class Rule(Body):
+class PolicyDraft(Body):
     """`actor` and `source` by name or ID; filters that are left out match everything."""
 
     pattern: Annotated[str, Field(min_length=1, max_length=500)]
@@ -68,17 +68,11 @@ class Rule(Body):
     level: Literal["organization", "workspace"] = "workspace"
 
 
-class RuleChange(Body):
+class PolicyChange(PolicyDraft):
     """Fields that are left out do not change; an empty `actor` or `source` removes that filter."""
 
     pattern: Annotated[str, Field(min_length=1, max_length=500)] = ""
     action: Literal["allow", "require_approval", "deny"] = "deny"
-    conditions: Annotated[list[Condition], Field(max_length=20)] = []
-    actor: Annotated[str, Field(max_length=200)] = ""
-    source: Annotated[str, Field(max_length=200)] = ""
-    effect: Literal["read", "write", "destructive"] | None = None
-    note: Annotated[str, Field(max_length=1000)] = ""
-    level: Literal["organization", "workspace"] = "workspace"
 
 
 class Approve(Body):
@@ -90,7 +84,7 @@ class Approve(Body):
 
     result: Any = None
     scope: Literal["once", "execution", "always"] = "once"
-    rule: Rule | None = None
+    rule: PolicyDraft | None = None
     broader: bool = False
     treat_as_read: bool = False
 
@@ -152,7 +146,7 @@ class SourceChange(Body):
     name: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class NewPolicy(Rule):
+class NewPolicy(PolicyDraft):
     position: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
 
 
@@ -173,7 +167,7 @@ class Simulation(Body):
     path: Annotated[str, Field(max_length=500)] = ""
     arguments: dict[str, Any] | None = None
     actor: Annotated[str, Field(max_length=200)] = ""
-    rule: Rule | None = None
+    rule: PolicyDraft | None = None
     position: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     order: Annotated[list[str], Field(max_length=1000)] | None = None
     without: Annotated[list[str], Field(max_length=1000)] = []

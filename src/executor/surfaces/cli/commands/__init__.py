@@ -1,1 +1,1 @@
-"""The commands, one module each. They are imported when they are used."""
+"""The commands, one module each, in folders by topic. They are imported when they are used."""

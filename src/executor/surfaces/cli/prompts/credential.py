@@ -7,7 +7,7 @@ from typing import Any
 
 from executor.errors import Forbidden, InvalidRequest
 from executor.surfaces.cli.client import Client, segment
-from executor.surfaces.cli.commands import connections_login
+from executor.surfaces.cli.commands.credentials import connections_login
 from executor.surfaces.cli.output import clean, interactive, program
 from executor.surfaces.cli.prompts import secret_input
 

@@ -9,8 +9,8 @@ export type Bar = Span & { call: CallHead; lane: number; parts: Part[]; look: Lo
 
 /** One bar a call, in as few lanes as keep apart what overlaps: more than one lane means that calls ran together. */
 export function makeBars(calls: CallHead[], asked: Decided[], recovered: number[], now: number): Bar[] {
-  const questions = new Map<number, Decided[]>();
-  for (const one of asked) questions.set(one.callSeq ?? 0, [...(questions.get(one.callSeq ?? 0) ?? []), one]);
+  const decisions = new Map<number, Decided[]>();
+  for (const one of asked) decisions.set(one.callSeq ?? 0, [...(decisions.get(one.callSeq ?? 0) ?? []), one]);
   const lanes: Span[] = [];
   const failed = new Map<string, number>();
   const ordered = [...calls].sort((one, other) => one.seq - other.seq);
@@ -26,7 +26,7 @@ export function makeBars(calls: CallHead[], asked: Decided[], recovered: number[
       from,
       to,
       lane,
-      parts: parts(call, questions.get(call.seq) ?? [], from, to),
+      parts: parts(call, decisions.get(call.seq) ?? [], from, to),
       look: look(call),
       again,
     };

@@ -7,7 +7,7 @@ import { duration } from "@/text/time";
 import { visible } from "@/text/visible";
 import { IconButton } from "@/ui/button";
 import { useNow } from "@/ui/time";
-import { type CallHead, questions, recoveries } from "../queries";
+import { type CallHead, decisions, recoveries } from "../queries";
 import { type Bar, describe, LOOKS, type Look, makeBars, type Part } from "./bars";
 import { Chart } from "./chart";
 import { LONG, makeScale, type Scale } from "./scale";
@@ -17,7 +17,7 @@ import { SIGNS } from "./sign";
 export function Timeline({ execution }: { execution: Execution }) {
   const id = execution.executionId;
   const now = useNow();
-  const asked = useQuery(questions(id)).data?.items;
+  const asked = useQuery(decisions(id)).data?.items;
   const events = useQuery(recoveries(id)).data?.items;
   const calls = (execution.heads ?? []) as CallHead[];
   const end = execution.finishedAt ? Date.parse(execution.finishedAt) : now;

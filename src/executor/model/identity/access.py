@@ -1,0 +1,72 @@
+"""How people and programs get in: keys, sessions and invitations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from executor.model.identity.permissions import Role
+
+InvitationStatus = Literal["open", "accepted", "revoked", "expired"]
+KeyKind = Literal["personal", "agent", "anonymous"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    id: str
+    workspace_id: str
+    actor_id: str
+    kind: KeyKind
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    created_by: str
+    created_at: int
+    expires_at: int | None = None
+    last_used_at: int | None = None
+    revoked_at: int | None = None
+
+    def usable(self, now: int) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    id: str
+    workspace_id: str
+    account_id: str
+    agent: str
+    created_at: int
+    expires_at: int
+    last_seen_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymousSession:
+    id: str
+    workspace_id: str
+    actor_id: str
+    client_id: str
+    created_at: int
+    last_seen_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    id: str
+    organization_id: str
+    email: str
+    role: Role
+    created_by: str
+    created_at: int
+    expires_at: int
+    accepted_at: int | None = None
+    accepted_by: str = ""
+    revoked_at: int | None = None
+
+    def status(self, now: int) -> InvitationStatus:
+        if self.accepted_at is not None:
+            return "accepted"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "open" if now < self.expires_at else "expired"

@@ -1,0 +1,1 @@
+"""Routes for sources and their tools."""

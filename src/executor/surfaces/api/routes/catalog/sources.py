@@ -1,0 +1,216 @@
+"""/v1/sources: what is connected, and how something gets connected."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastapi import APIRouter
+from starlette.responses import StreamingResponse
+
+from executor.connections.placement import is_protocol_header
+from executor.errors import InvalidRequest
+from executor.execution.approvals.orphans import deny_orphans
+from executor.execution.dependents import check_dropped
+from executor.execution.policies.administration import list_covering
+from executor.execution.policies.trusted_hints import KIND as MCP
+from executor.execution.policies.trusted_hints import Trust, decide_hints, find_hints
+from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import refusal_of
+from executor.model.source import HOSTED, Choice, Source
+from executor.network.client import check_headers
+from executor.policy.drafts import text
+from executor.sources.lifecycle.persistence import NewChoice, present
+from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
+from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
+from executor.surfaces.api.progress import with_progress
+from executor.surfaces.api.schemas.requests import HintsDecision, NewSource, SourceChange, ToolChoice
+from executor.surfaces.api.sse import wants_stream
+from executor.surfaces.views import sources as views
+
+router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
+SKIPPED = 100
+
+
+@router.get("")
+@needs("discover")
+async def listing(here: Context) -> Answer[views.SourcePage]:
+    found = await here.executor.catalog.sources(here.workspace_id)
+    return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
+
+
+@router.post("", status_code=201)
+@needs("administer")
+async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | StreamingResponse:
+    """Connect a source. With `Accept: text/event-stream`, the response streams progress first."""
+    wanted = wish(body, here.actor)
+
+    async def work(progress: Progress) -> views.AddedView:
+        asked = replace(wanted, context=ReadContext(progress))
+        added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
+        told = await first_hints(here, added, body.hints)
+        return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": told}
+
+    if wants_stream(here):
+        return with_progress(work)
+    view = await work(wanted.context.progress)
+    return answer(view, 201, {"Location": f"/v1/sources/{view['id']}"})
+
+
+@router.post("/probe")
+@needs("administer")
+async def probe(here: Context, body: NewSource) -> Answer[views.ProbeView]:
+    """Detect what is at an address, without connecting it."""
+    return answer(views.probe_view(await here.executor.catalog.lifecycle.probe(wish(body, here.actor))))
+
+
+@router.post("/preview")
+@needs("administer")
+async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] | StreamingResponse:
+    """Read everything that would be connected, without storing it. Can stream progress, like adding a source."""
+    wanted = wish(body, here.actor)
+
+    async def work(progress: Progress) -> views.PreviewView:
+        asked = replace(wanted, context=ReadContext(progress))
+        return views.preview_view(await here.executor.catalog.lifecycle.preview(asked))
+
+    return with_progress(work) if wants_stream(here) else answer(await work(wanted.context.progress))
+
+
+@router.post("/demo")
+@needs("administer")
+async def demo(here: Context) -> Answer[views.SourceView]:
+    """Connect a sample API that the daemon runs, as `demo`. Calling this again returns the same source."""
+    source, is_new = await here.executor.hosting.demo(here.workspace_id, by=here.actor)
+    where = {"Location": f"/v1/sources/{source.id}"} if is_new else None
+    return answer(views.source_view(source, secrets=True), 201 if is_new else 200, where)
+
+
+@router.get("/{source}")
+@needs("discover")
+async def show(here: Context, source: str) -> Answer[views.SourceView]:
+    """Get a source by ID or namespace."""
+    return answer(
+        views.source_view(
+            await present(here.executor.database, here.workspace_id, source), secrets=here.actor.may_decide
+        )
+    )
+
+
+@router.patch("/{source}")
+@needs("administer")
+async def change(here: Context, source: str, body: SourceChange) -> Answer[views.SourceView]:
+    """Change the display name. The namespace does not change: it is part of every path."""
+    renamed = await here.executor.catalog.lifecycle.rename(here.workspace_id, source, body.name, by=here.actor)
+    return answer(views.source_view(renamed, secrets=True))
+
+
+@router.delete("/{source}")
+@needs("administer")
+async def remove(here: Context, source: str) -> Answer[views.SourceView]:
+    """Disconnect a source. Its pending approvals are denied."""
+    removed = await here.executor.catalog.lifecycle.remove(here.workspace_id, source, by=here.actor)
+    await deny_orphans(here.executor.engine, removed, by=here.actor)
+    return answer(views.source_view(removed))
+
+
+@router.post("/{source}/refresh")
+@needs("administer")
+async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | StreamingResponse:
+    """Refresh a source and return what changed. If that fails, its tools stay unchanged.
+
+    Only the operator of this installation can run a command or a Python module again.
+    """
+    refreshing = here.executor.catalog.lifecycle.refresh
+
+    async def work(progress: Progress) -> views.RefreshedView:
+        return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))
+
+    return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
+
+
+@router.get("/{source}/hints")
+@needs("read")
+async def show_hints(here: Context, source: str) -> Answer[views.HintsView]:
+    """List which tools an MCP server marks as read-only, and which of them are trusted."""
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(views.hints_view(await find_hints(here.executor.database, found)))
+
+
+@router.put("/{source}/hints")
+@needs("administer")
+async def put_hints(here: Context, source: str, body: HintsDecision) -> Answer[views.HintsView]:
+    """Trust the read-only hints of an MCP server, by a policy for the tools in their current form; or require approval
+    again."""
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(
+        views.hints_view(await decide_hints(here.executor.pipeline, found, body.decision, body.tools, by=here.actor))
+    )
+
+
+async def first_hints(here: Context, added: Source, trust: Trust) -> views.HintsView | None:
+    if added.kind != MCP:
+        return None
+    if trust == "trust":
+        return views.hints_view(await decide_hints(here.executor.pipeline, added, trust, None, by=here.actor))
+    return views.hints_view(await find_hints(here.executor.database, added))
+
+
+@router.put("/{source}/choice")
+@needs("administer")
+async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.RefreshedView] | StreamingResponse:
+    """Choose which of its tools to include. The response lists the tools that are added and removed."""
+    check = (lambda c, source, gone: None) if body.drop else check_dropped
+    new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
+
+    async def work(progress: Progress) -> views.RefreshedView:
+        upkeep = here.executor.catalog.lifecycle
+        return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
+
+    return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
+
+
+async def covering(here: Context, source: Source) -> list[views.CoveringPolicy]:
+    """Policies that allow calls in the namespace of a source, and whether they apply to it."""
+    policies = await list_covering(here.executor.database, source)
+    return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in policies]
+
+
+def wish(body: NewSource, by: Actor) -> SourceRequest:
+    check_headers(body.headers)
+    if body.hints == "trust" and body.kind not in ("", MCP):
+        raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave out `hints`")
+    if own := next((name for name in body.headers if is_protocol_header(name)), None):
+        raise InvalidRequest(f"the header {own} is set by the protocol", hint="leave it out")
+    if HOSTED in body.options:
+        raise InvalidRequest(f"the option `{HOSTED}` is reserved for the daemon", hint="leave it out")
+    if body.command and (body.location or body.document is not None):
+        raise InvalidRequest("a source has a command or a location, not both", hint="leave out one of them")
+    return SourceRequest(
+        kind=body.kind,
+        location=location_for(by, body),
+        document=None if body.document is None else body.document.encode(),
+        command=tuple(body.command),
+        namespace=body.namespace,
+        name=body.name,
+        base_url=body.base_url,
+        spec_url=body.spec_url,
+        headers=tuple(body.headers.items()),
+        options=body.options,
+        choice=Choice(tuple(body.include), tuple(body.exclude)),
+        consented=Consent(
+            runs_code=body.consent,
+            inherit_policies=body.inherit_rules,
+            private_network=True,
+            by_operator=by.may("operate"),
+        ),
+    )
+
+
+def location_for(by: Actor, body: NewSource) -> str:
+    """Where the document can be fetched later. Only the operator names files of this machine; others upload them."""
+    if by.may("operate"):
+        return body.location
+    if body.spec_url and "://" not in body.spec_url:
+        raise refusal_of("reading a file of this machine")
+    return body.location if body.document is None or "://" in body.location else ""

@@ -1,0 +1,1 @@
+"""Routes for executions, their approvals and their artifacts."""

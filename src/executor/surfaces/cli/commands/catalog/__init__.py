@@ -1,0 +1,1 @@
+"""Commands for sources and their tools."""

@@ -1,0 +1,1 @@
+"""Commands for executions, their approvals and their artifacts."""

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from executor.errors import DaemonUnreachable, ExecutorError, InvalidRequest
+from executor.surfaces.cli.client import Client, connect, segment
+from executor.surfaces.cli.exit_codes import FAILED, code_of
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.options import limit_option
+from executor.surfaces.cli.output import clean, emit, emit_json, facts, interactive, program, say, table
+from executor.surfaces.cli.policy_options import describe_matches
+from executor.surfaces.cli.prompts.approval import prompt, settle, ways_to_decide
+from executor.surfaces.cli.prompts.credential import give
+
+SCOPES = ("once", "execution", "always")
+COVERS = ("call", "tool", "source")
+LONG = 64 * 1024
+STATUSES = ("pending", "approved", "denied", "expired", "cancelled", "superseded", "all")
+
+
+command = group("approvals")
+
+
+@command.command("list")
+@click.option(
+    "--status",
+    type=click.Choice(STATUSES),
+    default="pending",
+    show_default=True,
+    help=("Only interactions with this status."),
+)
+@click.option("--execution-id", metavar="ID", help="Only from this execution.")
+@click.option("--actor", metavar="NAME", help="Only approvals for this actor's code, by name or ID.")
+@click.option("--source", metavar="NAMESPACE", help="Only calls of this source.")
+@limit_option(50)
+def listing(
+    status: str, execution_id: str | None, actor: str | None, source: str | None, limit: int, as_json: bool
+) -> None:
+    """List pending approvals."""
+    client = connect()
+    wanted = None if status == "all" else status
+    page = client.get(
+        "/v1/interactions", status=wanted, executionId=execution_id, actor=actor, source=source, limit=limit
+    )
+    if as_json:
+        emit_json(page)
+    elif page["items"]:
+        columns = {"id": "ID", "kind": "KIND", "status": "STATUS", "tool": "TOOL", "effect": "EFFECT"}
+        emit(table(page["items"], {**columns, "actor": "ACTOR"}))
+        if page["total"] > len(page["items"]):
+            say(f"{page['total']} in total; --limit shows more")
+    else:
+        say("no pending approvals" if status == "pending" else "none")
+
+
+@command.command("show")
+@click.argument("interaction_id", metavar="ID")
+def show(interaction_id: str, as_json: bool) -> None:
+    """Show an approval with everything you need to decide it."""
+    interaction = connect().get(f"/v1/interactions/{segment(interaction_id)}")
+    if as_json:
+        emit_json(interaction)
+        return
+    emit(prompt(interaction))
+    emit(_facts(interaction))
+    if refusal := interaction.get("refusal"):
+        say(f"it needs {clean(interaction['waitsFor'])}: {clean(refusal['message'])}")
+        say(f"hint: {clean(refusal['hint'])}")
+    if interaction.get("status") == "pending":
+        for line in ways_to_decide(interaction):
+            say(line)
+
+
+@command.command("approve")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option(
+    "--for",
+    "scope",
+    type=click.Choice(SCOPES),
+    default="once",
+    show_default=True,
+    help="Approve this call, this tool for the rest of the execution, or always (shows the policy first).",
+)
+@click.option(
+    "--pin",
+    multiple=True,
+    metavar="POINTER",
+    help="With --for always: pin this argument to its current value, for example /owner.",
+)
+@click.option(
+    "--covers",
+    type=click.Choice(COVERS),
+    help="With --for always: cover calls with exactly these arguments, the tool (default), or all tools of its source "
+    "with the same effect.",
+)
+@click.option(
+    "--treat-as-read",
+    is_flag=True,
+    help="Also create a policy that allows the tool like a read, for every caller (shows it first).",
+)
+@click.option(
+    "--yes", is_flag=True, help="With --for always or --treat-as-read: create the policy without confirmation."
+)
+@click.option("--result", metavar="JSON", help="For an unknown outcome: the result that the call actually had.")
+@click.option("--full", is_flag=True, help="Confirm that you have read very long arguments in full (`approvals show`).")
+def approve(
+    ids: tuple[str, ...],
+    scope: str,
+    pin: tuple[str, ...],
+    covers: str | None,
+    treat_as_read: bool,
+    yes: bool,
+    result: str | None,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Approve one or more calls: once, for the execution, or always."""
+    client = connect()
+    if len(ids) > 1 and (scope == "always" or treat_as_read or result is not None):
+        raise click.UsageError("--for always, --treat-as-read and --result take one ID")
+    if treat_as_read and scope != "once":
+        raise click.UsageError("--treat-as-read creates its own policy: leave out --for")
+    details: dict[str, Any] = {} if result is None else {"result": _parse(result)}
+    if treat_as_read:
+        confirm_draft(client, ids[0], [("treatAsRead", "true")], yes=yes)
+        details["treatAsRead"] = True
+    if scope == "always":
+        details["rule"] = confirm_policy(client, ids[0], pin, covers or "tool", yes=yes)
+        details |= {"broader": True} if covers == "source" else {}
+    elif pin or covers:
+        raise click.UsageError("--pin and --covers are only for --for always")
+    if scope != "once":
+        details["scope"] = scope
+
+    def decide(interaction_id: str) -> dict[str, Any]:
+        if not full:
+            check_length(client.get(f"/v1/interactions/{segment(interaction_id)}"))
+        return settle(client, interaction_id, "approve", **details)
+
+    _decide_each(ids, decide, as_json)
+
+
+@command.command("give")
+@click.argument("interaction_id", metavar="ID")
+@click.option("--way", help="Which of the accepted credentials to use. Default: the first.")
+@click.option("--secret", default="", metavar="NAME", help="Use this secret instead of entering a value.")
+@click.option("--own", is_flag=True, help="Only for the requesting actor. Default: the whole workspace.")
+@click.option("--name", default="", help="A name for the connection.")
+def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: str, as_json: bool) -> None:
+    """Give the credential that a call is waiting for.
+
+    Values are prompted for, or read from standard input. A login opens the browser and waits.
+    """
+    client = connect()
+    interaction = client.get(f"/v1/interactions/{segment(interaction_id)}")
+    scope = "actor" if own else "workspace"
+    _print_decision(give(client, interaction, way=way, scope=scope, name=name, secret=secret), as_json)
+
+
+@command.command("deny")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", default="", help="Shown to the code that made the call.")
+def deny(ids: tuple[str, ...], reason: str, as_json: bool) -> None:
+    """Deny one or more calls. The code gets a typed error that it can handle."""
+    client = connect()
+    _decide_each(ids, lambda one: settle(client, one, "deny", reason=reason), as_json)
+
+
+def check_length(interaction: dict[str, Any]) -> None:
+    """What fills many screens is not approved in passing."""
+    length = len(interaction.get("prompt") or "")
+    if length > LONG:
+        raise InvalidRequest(
+            f"the arguments are long: the prompt has {length} characters; nothing was decided",
+            hint=f"read it with `executor approvals show {interaction['id']}`, then approve it with --full",
+        )
+
+
+def confirm_policy(
+    client: Client, interaction_id: str, pins: tuple[str, ...], covers: str, *, yes: bool
+) -> dict[str, Any]:
+    """The policy exactly as it is shown; whatever is not clearly a yes is no yes."""
+    policy = confirm_draft(client, interaction_id, [("covers", covers), *(("pin", pin) for pin in pins)], yes=yes)
+    kept = {name: policy[name] for name in ("pattern", "action", "conditions", "note", "level", "effect")}
+    named = {"actor": policy["actorId"], "source": policy["sourceId"]}
+    return {name: value for name, value in {**kept, **named}.items() if value not in (None, "")}
+
+
+def confirm_draft(client: Client, interaction_id: str, query: list[tuple[str, str]], *, yes: bool) -> dict[str, Any]:
+    drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{urlencode(query)}")
+    policy: dict[str, Any] = drafted["rule"]
+    say(f"this policy will be created:\n  {clean(policy['text'])}\n{describe_matches(drafted['matches'])}")
+    if not yes and not (interactive() and click.confirm("create it and approve the call?", err=True)):
+        raise InvalidRequest("the policy was not confirmed; nothing was decided", hint="answer y, or pass --yes")
+    return policy
+
+
+def _decide_each(ids: tuple[str, ...], decide: Callable[[str], dict[str, Any]], as_json: bool) -> None:
+    """One that can't be decided keeps no other from it, but the command has failed then."""
+    if len(ids) == 1:
+        _print_decision(decide(ids[0]), as_json)
+        return
+    settled: list[dict[str, Any]] = []
+    failed: list[dict[str, Any]] = []
+    for interaction_id in dict.fromkeys(ids):
+        try:
+            settled.append(decide(interaction_id))
+        except DaemonUnreachable:
+            raise
+        except ExecutorError as error:
+            failed.append({"id": interaction_id, "code": code_of(error), "message": error.message})
+    if as_json:
+        emit_json({"items": settled, "failed": failed})
+    else:
+        for one in settled:
+            emit(f"{clean(one['status'])} {clean(one['id'])}: {clean(one.get('tool', ''))}")
+        for problem in failed:
+            say(f"skipped {clean(problem['id'])}: {clean(problem['message'])}")
+    if failed:
+        raise SystemExit(FAILED)
+
+
+def _print_decision(interaction: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit_json(interaction)
+        return
+    emit(f"{clean(interaction['status'])} {clean(interaction['id'])}: {clean(interaction.get('tool', ''))}")
+    if execution_id := interaction.get("executionId"):
+        say(f"to see its outcome:\n  {program()} resume --execution-id {clean(execution_id)}")
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidRequest(f"--result is not JSON: {error}", hint="quote it: --result '{\"id\": 1}'") from error
+
+
+def _facts(interaction: dict[str, Any]) -> str:
+    return facts(
+        [
+            ("id", interaction.get("id")),
+            ("kind", interaction.get("kind")),
+            ("status", interaction.get("status")),
+            ("execution", interaction.get("executionId")),
+            ("expires", interaction.get("expiresAt")),
+            ("settled", interaction.get("settledAt")),
+            ("decision", interaction.get("decisionReason")),
+            ("scope", interaction.get("scope")),
+            ("by", interaction.get("settledBy")),
+            ("from", interaction.get("settledFrom")),
+            ("binding", interaction.get("binding")),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Commands for the people and programs that use Executor: keys, members, workspaces, sign-in."""

@@ -1,0 +1,58 @@
+"""Desktop notifications: switched on where decisions are made, one for each approval, and a click leads to it.
+
+A browser without windows has no notifications: a stand-in is allowed to show them, and remembers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.web.conftest import Open
+
+STAND_IN = """(() => {
+    window.shown = [];
+    window.Notification = class {
+        static permission = 'granted';
+        static async requestPermission() { return 'granted'; }
+        constructor(title, options) { Object.assign(this, { title, ...options }); window.shown.push(this); }
+        close() { this.closed = true; }
+    };
+})()"""
+
+
+def test_an_approval_is_announced_while_nobody_looks_and_a_click_opens_it(
+    visit: Open, daemon: Daemon, shop: list[Any]
+) -> None:
+    page = visit("/approvals")
+    page.add_init_script(STAND_IN)
+    page.reload()
+    page.get_by_role("button", name="Notify me").click()
+    expect(page.get_by_role("button", name="Notifying you")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text("Live", exact=True).first).to_be_visible()
+    hide(page)
+    view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
+    page.wait_for_function("window.shown.length === 1")
+    [approval] = view["interactions"]
+    told = page.evaluate("({ title: shown[0].title, body: shown[0].body, tag: shown[0].tag })")
+    assert told == {"title": "A decision is needed", "body": "An execution needs your decision.", "tag": approval["id"]}
+    page.evaluate("shown[0].onclick()")
+    page.wait_for_url(f"**/approvals/{approval['id']}")
+    expect(page.get_by_role("heading", name="shop.things.createThing")).to_be_visible()
+    page.goto("/settings?tab=appearance")
+    expect(page.get_by_label("Notify me on this desktop when a decision is needed")).to_be_checked()
+    page.goto("/approvals")
+    page.get_by_role("button", name="Notifying you").click()
+    hide(page)
+    other = daemon.execute('return await tools.shop.things.createThing({name: "rug"})')
+    expect(page.get_by_role("list", name="Requests")).to_contain_text("rug")
+    assert page.evaluate("shown.length") == 0
+    for one in (view, other):
+        daemon.post(f"/v1/interactions/{one['interactions'][0]['id']}/deny", {})
+
+
+def hide(page: Any) -> None:
+    """As a tab in the background is; the driver keeps every page in front unless told."""
+    page.evaluate("Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })")
