@@ -71,6 +71,8 @@ def insert(c: Connection, execution: Execution) -> None:
             "runtime": execution.runtime,
             "origin": execution.origin,
             "artifact_id": execution.artifact_id or None,
+            "client_id": execution.client_id,
+            "client_name": execution.client_name,
         },
     )
 
@@ -210,4 +212,6 @@ def from_row(row: Any) -> Execution:
         runtime=row.runtime,
         origin=row.origin,
         artifact_id=row.artifact_id or "",
+        client_id=row.client_id,
+        client_name=row.client_name,
     )

@@ -238,6 +238,8 @@ executions = Table(
     Column("runtime", String, nullable=False, server_default="typescript"),
     Column("origin", String, nullable=False, default="", server_default=""),
     Column("artifact_id", String),
+    Column("client_id", String, nullable=False, server_default=""),
+    Column("client_name", String, nullable=False, server_default=""),
     Index(None, "workspace_id", "id"),
     Index(None, "workspace_id", "status", "id"),
     Index(None, "workspace_id", "actor_id", "id"),
