@@ -18,15 +18,17 @@ from tests.sources.mcp.conftest import serving as serving_mcp
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.support.ledger import DOCUMENT
 
-PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
+ROOT = Path(__file__).parents[2]
 EXAMPLE = re.compile(r"^```(ts|python)\n(await tools\.executor\.sources\.add\(.*?)^```$", re.MULTILINE | re.DOTALL)
 LANGUAGES = {"ts": "typescript", "python": "python"}
 KEY = "sk-canary-4711"
 
 
 def examples() -> list[tuple[str, str]]:
-    found = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
-    return [(LANGUAGES[language], line) for language, block in found for line in block.splitlines()]
+    """Each once: the README shows the same as the page about sources."""
+    pages = [ROOT / "README.md", ROOT / "docs" / "sources.md"]
+    found = [one for page in pages for one in EXAMPLE.findall(page.read_text(encoding="utf-8"))]
+    return list(dict.fromkeys((LANGUAGES[language], line) for language, block in found for line in block.splitlines()))
 
 
 @pytest.fixture(scope="module")

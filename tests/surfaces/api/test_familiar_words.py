@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import Caller, made, nobody
 
 ROUTER = Path(__file__).parents[3] / "web" / "src" / "router.tsx"
+CLI_CLIENT = str(Path(__file__).parents[2] / "support" / "cli_client.py")
 VERSION = "2025-11-25"
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": VERSION}
 
@@ -33,6 +37,10 @@ def test_an_execution_accepts_the_names_of_who_is_asking_and_keeps_the_client(da
     assert (shown["clientId"], shown["clientName"]) == ("my-ide", None)
     listed = daemon.get("/v1/executions?limit=1").json["items"][0]
     assert (listed["executionId"], listed["clientId"]) == (view["executionId"], "my-ide")
+    command = [sys.executable, CLI_CLIENT, str(daemon.port), "executions", "show", view["executionId"]]
+    environ = {**os.environ, "EXECUTOR_TOKEN": daemon.tokens.operator}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environ)
+    assert re.search(r"^client ID\s+my-ide$", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

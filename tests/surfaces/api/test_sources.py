@@ -155,3 +155,10 @@ def test_a_source_is_added_in_familiar_words_and_kept_in_our_own(daemon: Daemon,
     other = daemon.post("/v1/sources", {"location": "http://a.example", "url": "http://b.example"})
     assert (other.status, other.json["detail"]) == (400, "`location` and `url` name different addresses")
     assert daemon.request("DELETE", "/v1/sources/familiar").status == 200
+
+
+def test_adding_a_document_by_its_address_posts_nothing(daemon: Daemon, upstream: Upstream) -> None:
+    body = {"location": f"{upstream.url}/openapi.json", "baseUrl": upstream.url, "namespace": "polite"}
+    assert daemon.post("/v1/sources", body).status == 201
+    assert {got.method for got in upstream.requests} == {"GET"}
+    assert daemon.request("DELETE", "/v1/sources/polite").status == 200

@@ -83,7 +83,7 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
 def chosen_runtime(body: NewExecution) -> str | None:
     if body.runtime_id is not None and body.runtime not in (None, body.runtime_id):
         raise InvalidRequest("`runtime` and `runtimeId` name different runtimes", hint="leave out `runtimeId`")
-    return body.runtime or body.runtime_id
+    return body.runtime_id if body.runtime is None else body.runtime
 
 
 async def check_named(here: Context, body: NewExecution) -> None:
