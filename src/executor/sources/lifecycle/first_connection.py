@@ -10,7 +10,7 @@ from executor.connections.connections import Connections
 from executor.connections.new_connection import Offer, needed_for, pinned_origin, save
 from executor.connections.placement import place
 from executor.errors import Conflict, NotFound
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id

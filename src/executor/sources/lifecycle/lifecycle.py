@@ -11,7 +11,7 @@ from typing import Any
 from executor.connections.connections import Connections
 from executor.connections.new_connection import Offer
 from executor.errors import Conflict, ExecutorError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
