@@ -68,7 +68,7 @@ class ReadContext:
     """Of one reading; kept nowhere.
 
     `credential` goes with the requests to its own origin. `redact` takes any echo of it, or of the source's headers,
-    out of what was read. While every kind is asked what an address is, `first_look` is what a GET said of it.
+    out of what was read. While all kinds check an address, `first_look` is what a GET said of it.
     """
 
     progress: Progress = silent
@@ -76,7 +76,7 @@ class ReadContext:
     redact: Callable[[bytes], bytes] = as_it_came
     first_look: FirstLook | None = None
 
-    async def explained(self) -> Explained:
+    async def find_explanation(self) -> Explained:
         """Nothing is posted to an address that a GET has explained."""
         return await self.first_look.result() if self.first_look is not None else ""
 

@@ -21,14 +21,14 @@ def check_runtimes(settings: Settings) -> list[Check]:
         "deno": _deno,
         "remote": lambda: _remote(settings),
     }
-    return [check() if is_allowed(settings, name) else _unused(name) for name, check in checks.items()]
+    return [check() if is_allowed(settings, name) else _describe_unused(name) for name, check in checks.items()]
 
 
 def is_allowed(settings: Settings, name: str) -> bool:
     return not settings.runtimes or name in settings.runtimes
 
 
-def _unused(name: str) -> Check:
+def _describe_unused(name: str) -> Check:
     return Check(f"runtime: {name}", "ok", "the setting runtimes does not allow it")
 
 

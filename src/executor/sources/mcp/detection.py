@@ -55,7 +55,7 @@ class Found:
 
 
 async def probe(request: SourceRequest, reach_of: ReachOf) -> Probe | None:
-    explained = await request.context.explained()
+    explained = await request.context.find_explanation()
     if explained == "document":
         return None
     found = await look(request, reach_of, posts=explained != "stream")

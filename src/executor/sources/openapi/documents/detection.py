@@ -97,7 +97,7 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
 
 
 def settle_look(request: SourceRequest, first: Answer, hopeful: set[str]) -> None:
-    """Say what the GET of the address told, unless it points to a document that is still to be read."""
+    """Settle what the GET of the address said, unless it points to a document that is still to be read."""
     look = request.context.first_look
     if look is None or (hopeful and not names_other_kind(address_of(request))):
         return
