@@ -11,7 +11,7 @@ from typing import Any
 
 from executor.catalog.search.index.entry import Entry
 from executor.sources.openapi.tools.operations import effect
-from executor.sources.openapi.tools.tool_names import group_name, operation_name
+from executor.sources.openapi.tools.tool_names import operation_name, path_group, tag_group
 from executor.sources.tool_names import identifier
 from search_eval import trades
 
@@ -101,7 +101,8 @@ def entry(tool: dict[str, Any]) -> Entry:
             shown = f"{method} {route}"
             return Entry(tool["tool"], description, effect(method), tags, tool["deprecated"], shown, parameters)
         name = operation_name(tool.get("operationId") or "", method, route, tags[0] if tags else "")
-        path = f"{source}.{group_name(tags, route)}.{name}"
+        group = (tag_group(tags[0], "") if tags else "") or path_group(route, "")
+        path = f"{source}.{group}.{name}"
         return Entry(path, description, effect(method), tags, route=f"{method} {route}", parameters=parameters)
     server, _, rest = tool["id"].partition(".")
     namespace = identifier(server, "source") if rest else source

@@ -52,10 +52,10 @@ UNSAFE = ["first", "1.one", "3.one", "0.two", "1.two", "2.two", "3.two", "approv
 IDEMPOTENT = ["charge", "0.one", "2.one"]
 
 
-def told(result: Any) -> Iterator[str]:
+def result_lines(result: Any) -> Iterator[str]:
     if isinstance(result, list):
         for part in result:
-            yield from told(part)
+            yield from result_lines(part)
     else:
         yield result
 
@@ -200,7 +200,7 @@ def judge(daemon: Daemon, accepted: dict[str, str], file: Path, human: Human) ->
     for execution_id, tag in accepted.items():
         view = daemon.get(f"/v1/executions/{execution_id}")
         assert view["status"] == "completed", view["error"]
-        values = list(told(view["result"]))
+        values = list(result_lines(view["result"]))
         check_values(values, tag, execution_id, seen, human)
         report["calls"] += len(values)
         report["unknown"] += sum(1 for value in values if value.startswith("unknown"))

@@ -70,7 +70,7 @@ def test_the_reason_is_told_when_npm_cannot_fetch(
         hook_module.pack(tmp_path)
 
 
-def packed(module: ModuleType, folder: Path) -> Path:
+def pack_checker(module: ModuleType, folder: Path) -> Path:
     """An archive like that of TypeScript's checker."""
     archive = folder / "checker.tgz"
     members = {f"package/lib/{module.checker_program()}": b"program", "package/lib/lib.es5.d.ts": b"// es5"}
@@ -86,7 +86,7 @@ def packed(module: ModuleType, folder: Path) -> Path:
 def test_the_checker_is_unpacked_without_what_is_never_used(
     hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = packed(hook_module, tmp_path)
+    archive = pack_checker(hook_module, tmp_path)
     reviewed = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     monkeypatch.setattr(hook_module, "CHECKER_SHA512", {"here": reviewed})
     monkeypatch.setattr(hook_module, "checker_platform", lambda: "here")
@@ -103,7 +103,7 @@ def test_the_checker_is_unpacked_without_what_is_never_used(
 def test_a_checker_other_than_the_reviewed_one_is_refused(
     hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = packed(hook_module, tmp_path)
+    archive = pack_checker(hook_module, tmp_path)
     monkeypatch.setattr(hook_module, "pack", lambda directory, package, what: archive)
     with pytest.raises(RuntimeError, match="refusing to use it"):
         hook_module.fetch_checker("linux-x64", tmp_path / "native")

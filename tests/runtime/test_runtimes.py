@@ -28,7 +28,7 @@ class Fake:
         self.closed += 1
 
 
-def known(**options: Any) -> Runtimes:
+def fake_runtimes(**options: Any) -> Runtimes:
     present = {"typescript": Fake("typescript"), "python": Fake("python"), "remote": Fake("typescript", "python")}
     return Runtimes(present, {"deno": "install it with `pip install x`"}, **options)
 
@@ -46,24 +46,24 @@ def known(**options: Any) -> Runtimes:
 def test_language_and_runtime_follow_from_each_other(
     language: str | None, runtime: str | None, chosen: tuple[str, str]
 ) -> None:
-    assert known().choose(language, runtime) == chosen
+    assert fake_runtimes().choose(language, runtime) == chosen
 
 
 @pytest.mark.parametrize(("language", "runtime"), [("python", "typescript"), ("typescript", "python")])
 def test_a_runtime_that_does_not_run_the_language_is_refused(language: str, runtime: str) -> None:
     with pytest.raises(InvalidRequest, match=f"{runtime} does not run '{language}'"):
-        known().choose(language, runtime)
+        fake_runtimes().choose(language, runtime)
 
 
 def test_an_unknown_runtime_names_those_that_are_there() -> None:
     with pytest.raises(UnknownRuntime, match="cobol") as refused:
-        known().choose("cobol", None)
+        fake_runtimes().choose("cobol", None)
     assert "python, remote, typescript" in refused.value.hint
 
 
 def test_a_runtime_that_is_not_installed_says_how_to_install_it() -> None:
     with pytest.raises(UnknownRuntime, match="not installed") as refused:
-        known().choose(None, "deno")
+        fake_runtimes().choose(None, "deno")
     assert "pip install x" in refused.value.hint
 
 
@@ -79,16 +79,16 @@ def test_a_runtime_that_is_not_installed_says_how_to_install_it() -> None:
 def test_the_default_runtime_runs_what_asks_for_none(
     language: str | None, runtime: str | None, code: str, chosen: tuple[str, str]
 ) -> None:
-    assert known(default="remote").choose(language, runtime, code) == chosen
+    assert fake_runtimes(default="remote").choose(language, runtime, code) == chosen
 
 
 def test_a_default_that_does_not_run_the_language_is_passed_over() -> None:
-    assert known(default="python").choose("typescript", None) == ("typescript", "typescript")
-    assert known(default="python").choose(None, None, "return 1") == ("python", "python")
+    assert fake_runtimes(default="python").choose("typescript", None) == ("typescript", "typescript")
+    assert fake_runtimes(default="python").choose(None, None, "return 1") == ("python", "python")
 
 
 def test_only_these_runtimes_can_be_asked_for() -> None:
-    only = known(allowed=("typescript", "remote"))
+    only = fake_runtimes(allowed=("typescript", "remote"))
     assert only.choose("python", None) == ("python", "remote")
     assert only.ids == ["remote", "typescript"]
     for runtime in ("python", "deno", "cobol"):
@@ -96,11 +96,11 @@ def test_only_these_runtimes_can_be_asked_for() -> None:
             only.choose(None, runtime)
         assert "typescript or remote" in refused.value.hint
     with pytest.raises(Forbidden, match="'python' is not allowed"):
-        known(allowed=("typescript",)).choose("python", None)
+        fake_runtimes(allowed=("typescript",)).choose("python", None)
 
 
 def test_only_these_languages_can_be_written() -> None:
-    only = known(languages=("python",))
+    only = fake_runtimes(languages=("python",))
     assert only.choose(None, "remote") == ("python", "remote")
     for language, runtime in (("typescript", None), (None, "typescript"), ("typescript", "remote")):
         with pytest.raises(Forbidden, match="code in typescript is not allowed") as refused:

@@ -37,7 +37,7 @@ from executor.policy.visibility import Visibility
 
 ROOT = "tools"
 LARGE = 20_000  # characters; more is looked through beside the event loop
-OUTLINED = 200_000  # of more, no call is looked at: what is found is told without saying of which tool
+OUTLINED = 200_000  # of more, no call is looked at: findings are reported without the tool
 KEPT_VERDICTS, KEPT_FINDINGS, KEPT_VISIBLE = 1_000, 200, 16
 MAX_TOOLS = 1_000_000
 FORGET_SECONDS = 30.0  # after which code that the checker failed on may be tried again

@@ -45,7 +45,7 @@ VAGUE, LONG = {"no-matching-overload", "TS2769"}, 300
 
 
 class Library(Protocol):
-    """What is asked of the catalog, built-in tools included."""
+    """What the check needs from the catalog, built-in tools included."""
 
     async def find(self, workspace_id: str, path: str) -> Tool | None: ...
 
@@ -186,8 +186,8 @@ class Case:
         except ToolError as refusal:
             if refusal.tool_code != "invalid_arguments":
                 return [], not read.unknown
-            told = (refusal.tool_details or {}).get("problems") or []
-            return [one for one in told if read.is_certain(str(one.get("at", "")))], not read.unknown
+            problems = (refusal.tool_details or {}).get("problems") or []
+            return [one for one in problems if read.is_certain(str(one.get("at", "")))], not read.unknown
         return [], not read.unknown
 
     def _explain(self, call: Chain, finding: Finding) -> Finding:

@@ -120,7 +120,7 @@ class Lazy:
             raise InvalidRequest("the runtime is closed", hint="start the daemon again")
         if self._building is None or (self._building.done() and _has_failed(self._building)):
             self._building = asyncio.get_running_loop().create_task(self._build())
-            self._building.add_done_callback(_has_failed)  # looked at even if no one waits any more
+            self._building.add_done_callback(_has_failed)  # looked at even if no one waits
         return await asyncio.shield(self._building)
 
     async def close(self) -> None:

@@ -123,7 +123,7 @@ async def test_calls_start_when_they_are_written_and_are_awaited_later(runtime: 
     try:
         step = await sandbox.start(program(code))
         assert [proposal.seq for proposal in step.proposals] == [1, 2]
-        assert not (await sandbox.answer(Answer(1, CLOCK, value='"one"'))).ended
+        assert not (await sandbox.answer(Answer(1, CLOCK, value='"one"'))).has_ended
         assert (await sandbox.answer(Answer(2, CLOCK, value='"two"'))).value == '["two","one"]'
     finally:
         await sandbox.close()

@@ -15,7 +15,7 @@ from executor.surfaces.http.page_paths import MOVED, PAGES
 from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.tool_results import about
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.api.identities import Caller, made, nobody
+from tests.surfaces.api.identities import Caller, expect_created, nobody
 
 ROUTER = Path(__file__).parents[3] / "web" / "src" / "router.tsx"
 CLI_CLIENT = str(Path(__file__).parents[2] / "support" / "cli_client.py")
@@ -76,7 +76,7 @@ def test_the_name_that_an_mcp_client_gives_is_kept(daemon: Daemon) -> None:
 
 def test_the_client_of_an_anonymous_session_is_its_own(daemon: Daemon) -> None:
     daemon.executor.anonymous.starts.clear()
-    session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
+    session = expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
     token = nobody(daemon).post("/v1/auth/anonymous/token", {"sessionId": session["sessionId"]}).json["accessToken"]
     it = Caller(daemon, "it", token)
     body = {"code": "return 1", "workspaceId": session["workspaceId"], "actorId": session["actorId"]}
@@ -87,7 +87,7 @@ def test_the_client_of_an_anonymous_session_is_its_own(daemon: Daemon) -> None:
 
 def test_a_known_session_gives_the_same_workspace_actor_and_client(daemon: Daemon) -> None:
     daemon.executor.anonymous.starts.clear()
-    session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap", {}))
+    session = expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap", {}))
     again = nobody(daemon).post("/v1/auth/anonymous/bootstrap", {"sessionId": session["sessionId"]})
     assert (again.status, again.json) == (200, session)
     assert nobody(daemon).post("/v1/auth/anonymous/bootstrap", {"sessionId": "exs_unknown"}).status == 401

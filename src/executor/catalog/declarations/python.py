@@ -109,7 +109,7 @@ def keywords(shape: Fields, types: Types, hint: str) -> str:
 
 
 def dict_form(known: list[Fields]) -> Fields:
-    """One dict for all ways: only what each of them demands is required, and what one leaves open another may tell."""
+    """One dict for all ways: only what each demands is required; another way may fill in what one leaves open."""
     if len(known) == 1:
         return known[0]
     required = set.intersection(*({one.name for one in each.fields if one.required} for each in known))
@@ -117,6 +117,6 @@ def dict_form(known: list[Fields]) -> Fields:
     for each in known:
         for one in each.fields:
             shapes.setdefault(one.name, []).append(one.shape)
-    told = {name: [part for part in parts if part != ANYTHING] or parts for name, parts in shapes.items()}
-    fields = (Field(name, either(parts), name in required) for name, parts in told.items())
+    typed = {name: [part for part in parts if part != ANYTHING] or parts for name, parts in shapes.items()}
+    fields = (Field(name, either(parts), name in required) for name, parts in typed.items())
     return Fields(tuple(fields), any(each.open for each in known))

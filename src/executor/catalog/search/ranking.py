@@ -1,7 +1,7 @@
 """Ranking: candidates by weighted words, then how well a query and a tool cover each other.
 
 The weights were fitted once, by how often the right tool came first over sets of queries with whole sources left out;
-`scripts/eval-search` measures them. A short query names what it wants; a long one tells a story around it, so each
+`scripts/eval-search` measures them. A short query names what it wants; a long one has a story around it, so each
 measure counts differently in the two, and the length of a query says how much of each it is.
 """
 
@@ -166,29 +166,29 @@ def fits(gathered: Gathered, doc: int) -> bool:
     """Whether the tool has anything of what the query is about: else it only does the same, to something else."""
     asked = [one for one in gathered.slots if not one.slot.verb and one.slot.weight == 1.0]
     named_only = f" in {FIELDS[SOURCE]}"  # a source's name may also be that of what its tools are about
-    found = any((where := standing(one, doc)) and not where.endswith(named_only) for one in asked)
+    found = any((where := place_of(one, doc)) and not where.endswith(named_only) for one in asked)
     return found or all(one.slot.is_source for one in asked)
 
 
 def match_words(index: Index, gathered: Gathered, doc: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in gathered.slots:
-        if where := standing(one, doc):
+        if where := place_of(one, doc):
             found.setdefault(one.slot.said.replace("_", " "), where)
         if len(found) == MATCHED:
             break
     return found
 
 
-def standing(one: Placed, doc: int) -> str:
+def place_of(one: Placed, doc: int) -> str:
     """The best of a slot's terms that the tool itself has, else one that is said of such tools."""
     said = ""
     for term, _, postings in reversed(one.terms):
         at = int(np.searchsorted(postings.docs, doc))
         if at < len(postings.docs) and postings.docs[at] == doc:
             field = next(name for bit, name in FIELDS.items() if postings.masks[at] & bit)
-            told = f"{term.replace('_', ' ')} in {field}"
+            reason = f"{term.replace('_', ' ')} in {field}"
             if field != FIELDS[SAID]:
-                return told
-            said = said or told
+                return reason
+            said = said or reason
     return said

@@ -1,7 +1,7 @@
 """Checks Python with the checker that comes with the Python sandbox, in a process of its own.
 
 That checker is part of running code: a snippet is checked, then run. The first line names something that exists
-nowhere, so the check always objects and nothing is ever run; its objection to that line is not told.
+nowhere, so the check always objects and nothing is ever run; its objection to that line is left out.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PythonChecker:
             return await self._in_thread(lambda: self._check(code, declarations))
 
     async def _in_thread(self, work: Callable[[], list[Finding]]) -> list[Finding]:
-        """A caller that goes away leaves the check to end by itself: the next one waits for it."""
+        """If a caller goes away, the check still runs to its end: the next caller waits for it."""
         task = asyncio.ensure_future(asyncio.to_thread(work))
         try:
             return await asyncio.shield(task)

@@ -33,7 +33,7 @@ def command(program: Path, arguments: list[str], *, readable: list[str], data_by
 
 
 def script(program: Path, *, data_bytes: int) -> str:
-    """The same as a program of its own, for those who take the path of one and give it their arguments."""
+    """The same as a program of its own, for those who take the path of a program and add their arguments."""
     words = command(program, [], readable=list(LIBRARIES), data_bytes=data_bytes, bound=False)
     return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
 

@@ -109,7 +109,7 @@ class TypeScriptChecker:
     async def close(self) -> None:
         self._turns.stop()
         if self._server is not None:
-            self._server.kill()  # anyone who still waits for it is told at once
+            self._server.kill()  # anyone who still waits for it gets an error at once
         await self._turns.close()
 
 

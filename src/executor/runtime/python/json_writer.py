@@ -181,7 +181,7 @@ def _key(key: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    """`kind` of a proxy tells builtin functions from types; `name` of another is the class that the code defined."""
+    """`kind` of a proxy separates builtin functions from types; `name` of another is a class of the code."""
     kind = type(value).__name__
     if kind == "Tool":
         return "a tool"

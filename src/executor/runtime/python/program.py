@@ -32,7 +32,7 @@ from executor.runtime.python.tools import Refused, Tools
 from executor.runtime.worker.frames import Answered, Start
 
 _SUSPENSIONS = 100_000_000  # bounded by CPU time; the interpreter's own default would end honest programs
-# Errors of the interpreter carry one text and can't be subclassed: a built-in one that nothing else raises stands for
+# Errors of the interpreter carry one text and can't be subclassed: a built-in one that nothing else raises represents
 # ToolError, and `error_of` asks for the fields that belong to its text.
 _PRELUDE = """\
 from csv import Error as ToolError
@@ -54,7 +54,7 @@ class ToolFailure:
 
 
 class Program:
-    """`begin` and `answer` give the step's lines. `on_session` is told the interpreter's process before code runs."""
+    """`begin` and `answer` give the step's lines. `on_session` gets the interpreter's process before code runs."""
 
     def __init__(self, pool: Monty, start: Start, on_session: Callable[[int], None]) -> None:
         self._start = start
@@ -244,7 +244,7 @@ class Program:
         return ClassInstance(failure, eager_attrs="all")
 
     def _lookup(self, snapshot: NameLookupSnapshot) -> Any:
-        """An unknown name stays unknown. Of a tool any attribute is there; whether it is a tool, a call will tell."""
+        """An unknown name stays unknown. A tool has any attribute; whether that is a tool too, a call will show."""
         handle = snapshot.object_id
         if handle is None or not self._tools.owns(handle):
             return snapshot.resume()

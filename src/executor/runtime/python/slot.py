@@ -20,7 +20,7 @@ from executor.runtime.worker.frames import Fault, Reply
 
 LOST: Final = "sandbox_lost"
 _LOOK_SECONDS = 0.02
-_HOG_NS = 50_000_000  # of a program, over all its steps: the parent is told, and may want the place
+_HOG_NS = 50_000_000  # of a program, over all its steps: reported to the parent, which may want the place
 _SPARE_BYTES = 256 << 20
 _HAS_CLOCKS = sys.platform == "linux"
 
@@ -35,7 +35,7 @@ class Meter:
         self.used_ns = 0
 
     def watch(self, pid: int) -> None:
-        """A process's clock is asked for by number; the file system is closed to a sealed worker."""
+        """A process's clock is read by number; the file system is closed to a sealed worker."""
         self._process_clock = (~pid << 3) | 2 if pid and _HAS_CLOCKS else None
         self._began = self._now()
 
@@ -77,7 +77,7 @@ class Slot:
         self._program: Program | None = None
         self._meter = Meter(0)
         self._pid = self._number = self._aborted = self._limit_ns = self._memory_bytes = self._most_output = 0
-        self._running = self._overdue = self._told = False
+        self._running = self._overdue = self._reported = False
 
     @property
     def is_running(self) -> bool:
@@ -123,7 +123,7 @@ class Slot:
             if body[0] == frames.START:
                 start = frames.decode_start(body)
                 self._number += 1
-                self._limit_ns, self._overdue, self._told = start.cpu_ms * 1_000_000, False, False
+                self._limit_ns, self._overdue, self._reported = start.cpu_ms * 1_000_000, False, False
                 self._memory_bytes = start.memory_bytes
                 self._most_output = frames.largest_output(start.calls, start.output_bytes, start.log_bytes)
                 self._program = Program(self._pool, start, self._on_session)
@@ -158,7 +158,7 @@ class Slot:
             if spent > self._limit_ns or self._aborted == number:
                 self._overdue = True
                 self._kill()
-            is_hog, self._told = spent > _HOG_NS and not self._told, self._told or spent > _HOG_NS
+            is_hog, self._reported = spent > _HOG_NS and not self._reported, self._reported or spent > _HOG_NS
         if is_hog:
             self._on_hog(number)
 

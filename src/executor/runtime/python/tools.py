@@ -1,4 +1,4 @@
-"""`tools` inside the interpreter: objects whose attributes are asked for as the code names them."""
+"""`tools` inside the interpreter: objects whose attributes are resolved as the code names them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST_PATH = 1000
 
 
 class Tool:
-    """What the interpreter holds a handle of; the path it stands for is known out here alone."""
+    """What the interpreter holds a handle of; its path is known out here alone."""
 
 
 class Refused(Exception):

@@ -78,11 +78,11 @@ def main(interpreter: str, control: int, descriptors: list[int]) -> None:
     pool.__enter__()
     try_out(pool)
 
-    def tell(index: int) -> Callable[[int], None]:
+    def report_hog(index: int) -> Callable[[int], None]:
         return lambda number: frames.write_all(control, frames.encode_hog(index, number))
 
     watch = Watch()
-    slots = watch.slots = [Slot(pool, end, tell(index), watch.rouse) for index, end in enumerate(descriptors)]
+    slots = watch.slots = [Slot(pool, end, report_hog(index), watch.rouse) for index, end in enumerate(descriptors)]
     for slot in slots:
         threading.Thread(target=slot.serve, daemon=True).start()
     frames.write_all(control, seal.greeting(layers))

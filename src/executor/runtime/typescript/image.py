@@ -1,8 +1,8 @@
 """The image every program starts from: the engine with the driver grafted on, started, and compiled to native code.
 
-It depends on the installation alone, so it is made once and kept beside the engine, or in the user's own directory when
+It depends on the installation alone, so it is built once and kept beside the engine, or in the user's directory when
 the installation is not theirs. The file is executed, so its directory is the user's alone, and the name holds a digest
-of the content: anything cut short or altered is made again.
+of the content: anything cut short or altered is built again.
 """
 
 from __future__ import annotations

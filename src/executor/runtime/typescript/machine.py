@@ -100,7 +100,7 @@ class Machine:
         return result
 
     def _put(self, data: bytes) -> int:
-        """Where the engine finds `data`. The buffer's address is asked again: memory moves when it grows."""
+        """Where the engine finds `data`. The buffer's address is looked up each time: memory moves when it grows."""
         pointer = self.call(self._allocate, len(data)) & 0xFFFFFFFF
         if pointer == 0:
             raise OutOfMemory

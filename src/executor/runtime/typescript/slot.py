@@ -20,7 +20,7 @@ TICK_SECONDS = 0.01
 # A look takes Python's lock, which a slow thread gives back slowly.
 _TICKS, _HOG_TICKS, _NICE_TICKS = 1, 2, 10
 _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
-_HOG_NS = 8_000_000  # of a program, over all its steps: the parent is told, and may want the place
+_HOG_NS = 8_000_000  # of a program, over all its steps: reported to the parent, which may want the place
 _NICE_NS = 40_000_000  # what is still there is slowed down, and would then be slow to stop
 _NICE = 10
 _LEAST_MEMORY = 4 << 20
@@ -86,7 +86,7 @@ class Slot:
         self.aborted = self._number = 0
         self._machine: Machine | None = None
         self._used_ns = self._began_ns = self._limit_ns = self._memory_bytes = self._most_output = 0
-        self._overdue = self._told = self._nice = self._failed = False
+        self._overdue = self._reported = self._nice = self._failed = False
         self._on_deadline = DeadlineCallback(self._look)
 
     def serve(self) -> None:
@@ -146,7 +146,7 @@ class Slot:
         self._drop()
         self._number += 1
         self._used_ns, self._limit_ns, self._overdue = 0, start.cpu_ms * 1_000_000, False
-        self._told = False
+        self._reported = False
         self._most_output = frames.largest_output(start.calls, start.output_bytes, start.log_bytes)
         output = self._launch(start)
         if start.attempt and output.startswith(_NO_JAVASCRIPT):
@@ -197,12 +197,12 @@ class Slot:
         if spent > self._limit_ns and not self._overdue and self._machine is not None:
             self._overdue = True
             self._machine.interrupt()
-        if spent > _HOG_NS and not self._told:
-            self._told = True
+        if spent > _HOG_NS and not self._reported:
+            self._reported = True
             self._on_hog(self._number)
         if spent > _NICE_NS and not self._nice:
             self._be_nice()
-        delta[0] = _NICE_TICKS if self._nice else _HOG_TICKS if self._told else _TICKS
+        delta[0] = _NICE_TICKS if self._nice else _HOG_TICKS if self._reported else _TICKS
         kind[0] = CONTINUE
         return 0
 

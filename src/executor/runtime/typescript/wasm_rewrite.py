@@ -124,7 +124,7 @@ def _stand_ins(driver: str, functions: dict[str, int], total: int, global_count:
     """The driver's text with its imports put at the engine's indices, and everything else filled up."""
     wanted = {functions[name]: declaration for name, declaration in _IMPORTED_FUNCTION.findall(driver)}
     if max(wanted) >= total:
-        raise Malformed("a function that the driver needs stands among the last of the engine")
+        raise Malformed("a function that the driver needs is among the last of the engine")
     lines = [f'(import "" "" {wanted.get(index, "(func)")})' for index in range(total)]
     lines += ['(import "" "" (global (mut i32)))'] * global_count
     return _IMPORTED_FUNCTION.sub("", driver).replace("(module", "(module\n" + "\n".join(lines), 1)

@@ -50,10 +50,10 @@ def main(image: str, control: int, descriptors: list[int]) -> None:
     seal.die_with_parent()  # again: a new user namespace forgets it
     ticker = Ticker(module.engine)
 
-    def tell(index: int) -> Callable[[int], None]:
+    def report_hog(index: int) -> Callable[[int], None]:
         return lambda number: frames.write_all(control, frames.encode_hog(index, number))
 
-    ticker.slots = [Slot(module, end, ticker, tell(index)) for index, end in enumerate(descriptors)]
+    ticker.slots = [Slot(module, end, ticker, report_hog(index)) for index, end in enumerate(descriptors)]
     for slot in ticker.slots:
         threading.Thread(target=slot.serve, daemon=True).start()
     frames.write_all(control, seal.greeting(layers))

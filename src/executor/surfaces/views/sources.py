@@ -174,7 +174,7 @@ class SourceView(TypedDict):
 
 
 def source_view(source: Source, *, secrets: bool = False) -> SourceView:
-    """Arguments of a command may be secrets: without `secrets` only its first word is told."""
+    """Arguments of a command may be secrets: without `secrets` only its first word is shown."""
     config = source.known_keys
     return {
         "id": source.id,
@@ -225,7 +225,7 @@ class CoveringPolicy(TypedDict):
 
 
 class AddedView(SourceView):
-    """`rules` are those that were there and cover its namespace; `hints` are those of an MCP server."""
+    """`rules` are policies that already cover its namespace; `hints` are those of an MCP server."""
 
     rules: NotRequired[list[CoveringPolicy]]
     hints: NotRequired[HintsView | None]
