@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,26 +66,34 @@ def own_sets(tools: Path) -> Iterable[QuerySet]:
 
 
 def trade_sets(tools: Path) -> Iterable[QuerySet]:
-    """Both halves of the other trades, each task in four forms, with every API connected.
+    """Both halves of the other trades, with every API connected."""
+    tasks = lines(trades.tasks_of("trades"))
+    for part in ("tune", "held_out"):
+        yield from task_sets(part, tools, [row for row in tasks if trades.half(row["api"]) == part])
+
+
+def blind_sets(tools: Path) -> Iterable[QuerySet]:
+    yield from task_sets("blind2", tools, lines(trades.tasks_of("blind2")))
+
+
+def task_sets(part: str, tools: Path, tasks: Sequence[dict[str, Any]]) -> Iterable[QuerySet]:
+    """Each task in four forms.
 
     `also` are other APIs' operations that answer the agent's words as well when no app is named.
     """
-    tasks = lines(trades.TASKS)
-    for part in ("tune", "held_out"):
-        these = [(row, frozenset(f"{row['api']} {one}" for one in row["relevant"])) for row in tasks]
-        these = [one for one in these if trades.half(one[0]["api"]) == part]
-        forms = {
-            "agent": "{app} {agent}",
-            "agent_bare": "{agent}",
-            "natural": "{query}",
-            "natural_named": "{query} in {app}",
-        }
-        for form, text in forms.items():
-            queries = []
-            for row, right in these:
-                also = row.get("also", ()) if form == "agent_bare" else ()
-                queries.append(Query(text.format(**row), right.union(also)))
-            yield QuerySet(f"{part}_{form}", tools, queries, any_one=True)
+    forms = {
+        "agent": "{app} {agent}",
+        "agent_bare": "{agent}",
+        "natural": "{query}",
+        "natural_named": "{query} in {app}",
+    }
+    for form, text in forms.items():
+        queries = []
+        for row in tasks:
+            also = row.get("also", ()) if form == "agent_bare" else ()
+            right = frozenset(f"{row['api']} {one}" for one in row["relevant"])
+            queries.append(Query(text.format(**row), right.union(also)))
+        yield QuerySet(f"{part}_{form}", tools, queries, any_one=True)
 
 
 def entry(tool: dict[str, Any]) -> Entry:

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from executor.catalog.search.index.segment import Array
+from executor.catalog.search.index.entry import Entry
+from executor.catalog.search.index.index import Index
+from executor.catalog.search.index.segment import Array, build_segment
 from executor.catalog.search.index.workspace_index import Indexes, VisibleIndex
 from executor.catalog.search.ranking import search
 from executor.catalog.search.semantic import model_files
-from executor.catalog.search.semantic.encoder import SIZE, Encoder, pieces_of
+from executor.catalog.search.semantic.encoder import SIZE, Encoder, pieces_of, text_of
 from executor.daemon.doctor.checks import check_discovery
 from tests.catalog.conftest import CatalogHarness
 from tests.catalog.test_discovery import operation
@@ -95,6 +97,28 @@ async def test_without_the_extra_nothing_is_made(harness: CatalogHarness, tmp_pa
     shown = await wait_for_index(indexes, harness, lambda _: not indexes._meant)
     assert shown.near is None and not list((tmp_path / "search").glob("*.vectors"))
     await indexes.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("we want to hear this talk once more tomorrow", "line.calls.startRecording"),
+        ("list all lines", "line.lines.list"),
+    ],
+)
+def test_meaning_decides_only_where_words_fit_no_tool_well(query: str, first: str) -> None:
+    entries = [
+        Entry("line.calls.startRecording", "Start recording", "write", route="POST /calls/{id}/recording"),
+        Entry("line.lines.list", "List lines. A talk is kept on its line", route="GET /lines"),
+    ]
+    found = search(Index([build_segment(entries)]), query, near=lambda _: np.array([0.9, 0.1], np.float32))
+    assert found.hits[0].path == first
+
+
+def test_a_vector_is_made_of_group_name_and_summary() -> None:
+    entry = Entry("shop.orders.refunds.createRefund.all", f"Refund an order{'!' * 200}\n\nOnly paid orders.")
+    assert text_of(entry) == f"orders refunds create refund. Refund an order{'!' * 145}"
+    assert text_of(Entry("files.readFile", "Read a file")) == "read file. Read a file"
 
 
 def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> None:

@@ -25,7 +25,11 @@ EXACT = 50.0
 MATCHED = 6
 NEAREST = 50
 NEAR_ENOUGH = 0.5  # a tool that has no word of the query may still be what is meant
-MEANING = 6.0  # what nearness in meaning adds, where the extra is there
+MEANING = 4.0  # what nearness in meaning adds, where the extra is there
+UNSURE = 16.0  # and how much more where words fit no tool at all
+# Of the best hit. Over the shared sets of queries, what agents ask scores higher when it is found; half of what is
+# missed scores lower. See docs/discovery.md.
+WEAK_SCORE = 9.0
 # measure: (in a short query, in a long one)
 WEIGHTS: dict[str, tuple[float, float]] = {
     "words": (0.66, 4.08),
@@ -91,6 +95,10 @@ class Found:
     is_fit: bool = True
     strength: float = 0.0
 
+    @property
+    def is_weak(self) -> bool:
+        return self.strength < WEAK_SCORE
+
 
 def search(
     index: Index,
@@ -117,7 +125,7 @@ def search(
         candidates = np.union1d(candidates, best(possible if allowed is None else possible * allowed, NEAREST))
     scores = by_words = score(index, asked, gathered, candidates)
     if meant is not None:
-        scores = np.round(scores + MEANING * np.maximum(meant[candidates], 0.0), 4)
+        scores = np.round(scores + meaning_weight(by_words) * np.maximum(meant[candidates], 0.0), 4)
     for at in named_outright(index, text, candidates):
         scores[at] += EXACT
         by_words[at] = max(by_words[at], EXACT)
@@ -138,6 +146,11 @@ def score(index: Index, asked: Query, gathered: Gathered, candidates: Array) -> 
     weights = np.array([short * WEIGHTS[name][0] + (1 - short) * WEIGHTS[name][1] for name in MEASURES])
     values: Array = np.round(features.measure(index, asked, gathered, candidates) @ weights, 4)
     return values
+
+
+def meaning_weight(by_words: Array) -> float:
+    """The less the words of a query fit any tool, the more its meaning counts."""
+    return MEANING + UNSURE * max(0.0, 1 - float(by_words.max(initial=0.0)) / WEAK_SCORE)
 
 
 def shortness(asked: Query) -> float:
