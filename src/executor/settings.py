@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from executor.errors import InvalidRequest
 
 MEGABYTE = 1024 * 1024
+RUNTIMES = ("typescript", "python", "deno", "remote")
+LANGUAGES = ("typescript", "python")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -71,6 +73,19 @@ def _one_of(*words: str) -> Callable[[_Given], str]:
         if word not in words:
             raise ValueError(f"expected one of {', '.join(words)}")
         return str(word)
+
+    return convert
+
+
+def _some_of(*words: str) -> Callable[[_Given], tuple[str, ...]]:
+    """A list, or text with commas between."""
+
+    def convert(given: _Given) -> tuple[str, ...]:
+        value = given.value.split(",") if isinstance(given.value, str) else given.value
+        chosen = [str(one).strip().lower() for one in value] if isinstance(value, list) else []
+        if not chosen or any(one not in words for one in chosen):
+            raise ValueError(f"expected some of {', '.join(words)}")
+        return tuple(dict.fromkeys(chosen))
 
     return convert
 
@@ -200,6 +215,9 @@ class Settings:
     oidc_client_id: str = _setting("", _text)
     oidc_client_secret: str = _setting("", _reference)
     oidc_default_role: str = _setting("", _one_of("viewer", "member", "admin"))
+    default_runtime: str = _setting("", _one_of(*RUNTIMES))
+    runtimes: tuple[str, ...] = _setting((), _some_of(*RUNTIMES))
+    languages: tuple[str, ...] = _setting((), _some_of(*LANGUAGES))
     deno_processes: int = _setting(4, _integer(1, 256))
     remote_url: str = _setting("", _text)
     remote_token_file: Path | None = _setting(None, _path)  # noqa: RUF009 - it makes a field
@@ -213,6 +231,7 @@ class Settings:
         given = {**_from_file(config_file, required="EXECUTOR_CONFIG" in environ), **_from_environment(environ)}
         values = {name: _convert(name, value) for name, value in given.items()}
         limits = {name.removeprefix("limits."): values.pop(name) for name in list(values) if name.startswith("limits.")}
+        _check_runtimes(values)
         data_dir = values.pop("data_dir", None)
         # A data directory chosen by hand brings its own state directory: two daemons must never share one.
         state_dir = values.pop("state_dir", None) or (data_dir / "state" if data_dir else user_dir("state", environ))
@@ -305,7 +324,12 @@ def _config_file(environ: Mapping[str, str]) -> Path:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
     folder = Path.cwd() if any(variable(name) in environ for name in PATHS) else Path()
     found = {name: environ[variable(name)] for name in CONVERTERS if environ.get(variable(name))}
-    return {name: _Given(value, variable(name), folder) for name, value in found.items()}
+    given = {name: _Given(value, variable(name), folder) for name, value in found.items()}
+    return {**_from_other_names(environ), **given}
+
+
+def _from_other_names(environ: Mapping[str, str]) -> dict[str, _Given]:
+    return {name: _Given(environ[other], other, Path()) for other, name in OTHER_NAMES.items() if environ.get(other)}
 
 
 def _from_file(path: Path, *, required: bool) -> dict[str, _Given]:
@@ -357,6 +381,16 @@ def _convert(name: str, given: _Given) -> Any:
         ) from None
 
 
+def _check_runtimes(values: Mapping[str, Any]) -> None:
+    default, allowed = values.get("default_runtime", ""), values.get("runtimes", ())
+    if default and allowed and default not in allowed:
+        raise InvalidRequest(
+            f"setting default_runtime is {default!r}, which the setting runtimes does not allow",
+            hint=f"add it to runtimes, or use {' or '.join(allowed)}",
+            setting="default_runtime",
+        )
+
+
 XDG = {
     "config": ("XDG_CONFIG_HOME", "~/.config"),
     "data": ("XDG_DATA_HOME", "~/.local/share"),
@@ -369,6 +403,15 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     for group, prefix in ((Settings, ""), (LimitSettings, "limits."))
     for one in fields(group)
     if "convert" in one.metadata
+}
+# Variables that similar products read, too.
+OTHER_NAMES = {"MCP_AUTHORIZATION_SERVER": "mcp_issuer", "MCP_AUTHORIZATION_SERVER_URL": "mcp_issuer"}
+# And those that have no effect here, with the setting that has.
+INSTEAD = {
+    "EXECUTOR_BACKEND_PORT": "port",
+    "EXECUTOR_INTERNAL_BASE_URL": "remote_callback_url",
+    "EXECUTOR_RUNTIME_DIR": "data_dir",
+    "EXECUTOR_WEB_PORT": "port",
 }
 OTHER_VARIABLES = ("EXECUTOR_CONFIG", "EXECUTOR_TOKEN", "EXECUTOR_WORKSPACE", "EXECUTOR_PROGRAM")
 VARIABLES = (*map(variable, CONVERTERS), *OTHER_VARIABLES)

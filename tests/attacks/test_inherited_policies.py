@@ -117,7 +117,7 @@ def is_asked(daemon: Daemon, view: Any) -> bool:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_83_code_can_not_let_a_document_choose_its_namespace(daemon: Daemon, notes: Notes, language: str) -> None:
-    """Defence: `namespace` is required in `ADD_SOURCE`, so it is part of what is approved."""
+    """Defence: `check_arguments` wants a `namespace` or a `name` to make it from, so it is part of what is approved."""
     view = call(daemon, "executor.sources.add", {"url": f"{notes.url}/openapi.json"}, language)
     assert view["status"] == "failed"
     assert view["error"]["code"] == "invalid_arguments"

@@ -7,9 +7,10 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from executor.daemon.doctor.checks import check_variables
 from executor.errors import InvalidRequest
 from executor.model.execution import Limits
-from executor.settings import CONVERTERS, LimitSettings, Settings, user_dir, variable
+from executor.settings import CONVERTERS, INSTEAD, LimitSettings, Settings, user_dir, variable
 
 
 def load(tmp_path: Path, toml: str = "", **environ: str) -> Settings:
@@ -130,3 +131,28 @@ def test_the_directories_are_those_that_platformdirs_gives(
     monkeypatch.setenv(f"XDG_{kind.upper()}_HOME", chosen)
     expected = getattr(platformdirs, f"user_{kind}_dir")("executor", appauthor=False)
     assert user_dir(kind, os.environ) == Path(expected)
+
+
+def test_runtimes_and_languages_are_lists_of_known_ones(tmp_path: Path) -> None:
+    settings = load(tmp_path, EXECUTOR_RUNTIMES="typescript, Python", EXECUTOR_LANGUAGES="python")
+    assert (settings.runtimes, settings.languages) == (("typescript", "python"), ("python",))
+    for name, value in (("runtimes", "cobol"), ("runtimes", ","), ("languages", "deno"), ("default_runtime", "v8")):
+        with pytest.raises(InvalidRequest, match=f"setting {name} is"):
+            load(tmp_path, **{variable(name): value})
+    with pytest.raises(InvalidRequest, match="does not allow"):
+        load(tmp_path, EXECUTOR_DEFAULT_RUNTIME="deno", EXECUTOR_RUNTIMES="python")
+
+
+@pytest.mark.parametrize("name", ["MCP_AUTHORIZATION_SERVER", "MCP_AUTHORIZATION_SERVER_URL"])
+def test_the_authorization_server_has_other_names_too(tmp_path: Path, name: str) -> None:
+    assert load(tmp_path, **{name: "https://login.example"}).mcp_issuer == "https://login.example"
+    own = load(tmp_path, **{name: "https://login.example", "EXECUTOR_MCP_ISSUER": "https://own.example"})
+    assert own.mcp_issuer == "https://own.example"
+    with pytest.raises(InvalidRequest, match=name):
+        load(tmp_path, **{name: "login.example"})
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_the_doctor_names_the_setting_for_a_variable_of_a_similar_product(name: str) -> None:
+    check = check_variables({name: "1"})
+    assert check.status == "warning" and f"use {variable(INSTEAD[name])} for {name}" in check.hint

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from executor.errors import InvalidRequest, UnknownRuntime
+from executor.errors import Forbidden, InvalidRequest, UnknownRuntime
 from executor.runtime.protocol import Sandbox
 from executor.runtime.registry import Lazy, Runtimes
 from tests.support.conditions import until
@@ -27,9 +28,9 @@ class Fake:
         self.closed += 1
 
 
-def fake_runtimes() -> Runtimes:
+def fake_runtimes(**options: Any) -> Runtimes:
     present = {"typescript": Fake("typescript"), "python": Fake("python"), "remote": Fake("typescript", "python")}
-    return Runtimes(present, {"deno": "install it with `pip install x`"})
+    return Runtimes(present, {"deno": "install it with `pip install x`"}, **options)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,47 @@ def test_a_runtime_that_is_not_installed_says_how_to_install_it() -> None:
     with pytest.raises(UnknownRuntime, match="not installed") as refused:
         fake_runtimes().choose(None, "deno")
     assert "pip install x" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("language", "runtime", "code", "chosen"),
+    [
+        (None, None, "return 1", ("typescript", "remote")),
+        ("python", None, "1", ("python", "remote")),
+        (None, None, "import json", ("python", "remote")),
+        (None, "python", "1", ("python", "python")),
+    ],
+)
+def test_the_default_runtime_runs_what_asks_for_none(
+    language: str | None, runtime: str | None, code: str, chosen: tuple[str, str]
+) -> None:
+    assert fake_runtimes(default="remote").choose(language, runtime, code) == chosen
+
+
+def test_a_default_that_does_not_run_the_language_is_passed_over() -> None:
+    assert fake_runtimes(default="python").choose("typescript", None) == ("typescript", "typescript")
+    assert fake_runtimes(default="python").choose(None, None, "return 1") == ("python", "python")
+
+
+def test_only_these_runtimes_can_be_asked_for() -> None:
+    only = fake_runtimes(allowed=("typescript", "remote"))
+    assert only.choose("python", None) == ("python", "remote")
+    assert only.ids == ["remote", "typescript"]
+    for runtime in ("python", "deno", "cobol"):
+        with pytest.raises(Forbidden, match=f"'{runtime}' is not allowed") as refused:
+            only.choose(None, runtime)
+        assert "typescript or remote" in refused.value.hint
+    with pytest.raises(Forbidden, match="'python' is not allowed"):
+        fake_runtimes(allowed=("typescript",)).choose("python", None)
+
+
+def test_only_these_languages_can_be_written() -> None:
+    only = fake_runtimes(languages=("python",))
+    assert only.choose(None, "remote") == ("python", "remote")
+    for language, runtime in (("typescript", None), (None, "typescript"), ("typescript", "remote")):
+        with pytest.raises(Forbidden, match="code in typescript is not allowed") as refused:
+            only.choose(language, runtime)
+        assert "use python" in refused.value.hint
 
 
 async def test_a_lazy_runtime_is_built_once_by_those_who_first_open_it() -> None:

@@ -15,7 +15,7 @@ from executor.sources.lifecycle.consent import check_consent
 from executor.sources.registry import Kinds
 from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.openapi.documents import document
-from tests.sources.upstream import Upstream, as_json
+from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json
 
 HERE = SourceRequest(location="https://api.example.com/x")
 
@@ -110,6 +110,40 @@ async def test_an_openapi_document_behind_a_url_is_recognised_by_the_real_kinds(
         assert resolved.kind == "openapi"
     finally:
         await all_kinds.close()
+
+
+DOCUMENT = document({"/a": {"get": {"operationId": "a"}}})
+PAGE = Reply(200, b'<html><a href="/docs/openapi.json">API</a></html>', {"Content-Type": "text/html"})
+STREAM = Reply(200, b"event: endpoint\ndata: /messages\n\n", {"Content-Type": "text/event-stream"})
+
+
+def answer_graphql(got: Got, handler: Handler) -> Reply:
+    return as_json({"data": {"__typename": "Query"}}) if got.method == "POST" else as_json({"errors": "GET"}, 405)
+
+
+@pytest.mark.parametrize(
+    ("path", "routes", "kind", "methods"),
+    [
+        ("/api.json", {"/api.json": as_json(DOCUMENT)}, "openapi", {"GET"}),
+        ("/", {"/": PAGE, "/docs/openapi.json": as_json(DOCUMENT)}, "openapi", {"GET"}),
+        ("/sse", {"/sse": STREAM}, "mcp", {"GET"}),
+        ("/graphql", {"/graphql": answer_graphql}, "graphql", {"GET", "POST"}),
+    ],
+)
+async def test_nothing_is_posted_to_an_address_that_a_get_has_explained(
+    upstream: Upstream, tmp_path: Path, path: str, routes: dict[str, Any], kind: str, methods: set[str]
+) -> None:
+    upstream.routes |= routes
+    all_kinds = Kinds(Egress(), tmp_path)
+    try:
+        request = SourceRequest(location=f"{upstream.url}{path}", consented=Consent(private_network=True))
+        resolved = await detection.resolve(all_kinds, request)
+    finally:
+        await all_kinds.close()
+    assert resolved.kind == kind
+    assert resolved.options == ({"transport": "sse"} if kind == "mcp" else {})
+    assert {got.method for got in upstream.requests} == methods
+    assert next(got.method for got in upstream.requests if got.target == path) == "GET"
 
 
 CARRIER = """

@@ -37,5 +37,6 @@ def test_an_execution_of_an_older_database_is_run_by_the_runtime_of_its_language
     with engine.connect() as c:
         execution = executions.get(c, "ws_1", "exec_1")
         assert execution is not None and (execution.language, execution.runtime) == ("typescript", "typescript")
+        assert (execution.client_id, execution.client_name) == ("", "")
         assert [call.path for call in calls.of_execution(c, "ws_1", "exec_1")] == ["a.b"]
     engine.dispose()

@@ -24,6 +24,7 @@ from executor.catalog.search.index.workspace_index import Indexes
 from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
+from executor.connections.new_connection import Offer
 from executor.errors import InvalidRequest, NotFound, ToolError
 from executor.model.credentials import Credential
 from executor.model.language import LANGUAGES, Language
@@ -302,8 +303,10 @@ class Catalog:
         """What a reading of the source changed, the last one that changed anything if none is named."""
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
-    async def add_source(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
-        source = await self.lifecycle.add(workspace_id, request, by=by)
+    async def add_source(
+        self, workspace_id: str, request: SourceRequest, *, by: By = None, offer: Offer | None = None
+    ) -> Source:
+        source = await self.lifecycle.add(workspace_id, request, by=by, offer=offer)
         if source.tool_count >= MANY_TOOLS:  # else the first search would wait for seconds
             self._indexes.prepare(workspace_id)
         return source

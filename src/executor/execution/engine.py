@@ -319,6 +319,8 @@ class Engine:
             created_at=at,
             updated_at=at,
             origin=actor.origin,
+            client_id=submission.client_id,
+            client_name=submission.client_name,
         )
         begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
         run, journal = self._dispatch.begin(execution, begin_check)

@@ -26,7 +26,8 @@ def checked_key(key: object) -> str:
 @dataclass(frozen=True, slots=True)
 class Submission:
     """Language and runtime follow from each other, or are the default. `key` is the client's own name for this
-    submission: sent again with the same key, it finds the same execution."""
+    submission: sent again with the same key, it finds the same execution. `client_id` and `client_name` say which
+    client it is from, as that calls itself."""
 
     code: str
     language: str | None = None
@@ -34,6 +35,8 @@ class Submission:
     limits: Limits | None = None
     typecheck: Typecheck | None = None
     key: str = ""
+    client_id: str = ""
+    client_name: str = ""
 
     @property
     def digest(self) -> str:

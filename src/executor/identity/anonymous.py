@@ -44,8 +44,15 @@ class Anonymous:
         self.failures = RateLimit(STARTS, 1.0)
         self._renewals = RateLimit(RENEWALS, RENEWALS_PER_SECOND)  # by session
 
-    async def start(self, address: str) -> Started:
+    async def start(self, address: str, session_id: str = "") -> Started:
+        """A new session, or a known one again. An unknown id is refused: nothing says whose it was."""
         self._refuse_unwanted()
+        if session_id:
+            with self.failures.limit_failures(address):
+                known = await self._find(session_id)
+                if known is None:
+                    raise unknown_session()
+                return Started(session_id, known.workspace_id, known.actor_id, known.client_id)
         self.starts.take(address)
         return await self._database.write(lambda c: _start(c, address))
 
@@ -53,16 +60,21 @@ class Anonymous:
         """A bearer token and when it expires. The one before it ends."""
         self._refuse_unwanted()
         with self.failures.limit_failures(address):
-            since = now_ms() - UNUSED_MS
-            known = await self._database.read(lambda c: anonymous.by_digest(c, digest(session_id), since))
+            known = await self._find(session_id)
             if known is not None and client_id in ("", known.client_id):
                 self._renewals.take(known.id)
                 found = await self._database.write(lambda c: _token(c, session_id, client_id, address))
                 if found is not None:
                     return found
-            raise Unauthorized(
-                "this session is unknown or has expired", hint="POST /v1/auth/anonymous/bootstrap starts a new one"
-            )
+            raise unknown_session()
+
+    async def _find(self, session_id: str) -> AnonymousSession | None:
+        since = now_ms() - UNUSED_MS
+        return await self._database.read(lambda c: anonymous.by_digest(c, digest(session_id), since))
+
+    async def client_of(self, actor: Actor) -> str:
+        """The client id of the session whose token an agent shows."""
+        return await self._database.read(lambda c: anonymous.client_of(c, actor.workspace_id, actor.id))
 
     async def listing(self) -> list[tuple[AnonymousSession, tuple[int, int, list[str]]]]:
         """With how many executions each has, how many bytes it keeps, and which of its executions have not ended."""
@@ -87,6 +99,13 @@ class Anonymous:
                 "anonymous access is off",
                 hint="ask for a token of your own; an operator can turn it on with the setting anonymous = on",
             )
+
+
+def unknown_session() -> Unauthorized:
+    return Unauthorized(
+        "this session is unknown or has expired",
+        hint="POST /v1/auth/anonymous/bootstrap without a `sessionId` starts a new one",
+    )
 
 
 def _start(c: Connection, address: str) -> Started:

@@ -65,6 +65,8 @@ class Execution:
     runtime: str = ""
     origin: str = ""  # by which credential it was submitted, from where
     artifact_id: str = ""  # where the result is, if it is large
+    client_id: str = ""  # what the client calls itself, and the name that an MCP client has
+    client_name: str = ""
 
     def __post_init__(self) -> None:
         if not self.runtime:

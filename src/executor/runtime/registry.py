@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any
 
-from executor.errors import InvalidRequest, UnknownRuntime
+from executor.errors import Forbidden, InvalidRequest, UnknownRuntime
 from executor.model.language import is_python
 from executor.runtime.protocol import Runtime, Sandbox
 
@@ -14,15 +14,30 @@ DEFAULT = "typescript"
 
 
 class Runtimes:
-    """`absent` are those that could be here but aren't installed, each with what to do about it."""
+    """`absent` are those that could be here but aren't installed, each with what to do about it.
 
-    def __init__(self, present: Mapping[str, Runtime], absent: Mapping[str, str] | None = None) -> None:
+    `default` runs what asks for no runtime, as far as it runs the language. `allowed` and `languages` are all that may
+    be asked for; empty means any.
+    """
+
+    def __init__(
+        self,
+        present: Mapping[str, Runtime],
+        absent: Mapping[str, str] | None = None,
+        *,
+        default: str = "",
+        allowed: Collection[str] = (),
+        languages: Collection[str] = (),
+    ) -> None:
         self._present = dict(present)
         self._absent = dict(absent or {})
+        self._default = default
+        self._allowed = tuple(allowed)
+        self._languages = tuple(languages)
 
     @property
     def ids(self) -> list[str]:
-        return sorted(self._present)
+        return sorted(name for name in self._present if self._allows(name))
 
     def get(self, runtime: str) -> Runtime:
         found = self._present.get(runtime)
@@ -36,17 +51,40 @@ class Runtimes:
 
     def choose(self, language: str | None, runtime: str | None, code: str = "") -> tuple[str, str]:
         """Language and runtime of a submission; whichever is not given follows from the other, or from the code."""
+        if runtime is not None:
+            self._check_allowed(runtime)
         if language is None and self._may_be_python(runtime) and is_python(code):
             language = "python"
         if runtime is None:
-            runtime = language or DEFAULT
+            runtime = self._runtime_for(language)
         languages = self.get(runtime).languages
         if language is None:
-            language = languages[0]
+            language = next((one for one in languages if one in self._languages), languages[0])
         if language not in languages:
             hint = f"it runs {' and '.join(languages)}; leave out the runtime to use the language's default"
             raise InvalidRequest(f"the runtime {runtime} does not run {language[:100]!r}", hint=hint)
+        if self._languages and language not in self._languages:
+            hint = f"use {' or '.join(self._languages)}: the setting `languages` allows nothing else"
+            raise Forbidden(f"code in {language} is not allowed here", hint=hint)
         return language, runtime
+
+    def _runtime_for(self, language: str | None) -> str:
+        """The default, else the one named like the language, else any that runs it. What is not there is named too."""
+        usual = language or DEFAULT
+        for name in filter(None, (self._default, usual, *self._allowed)):
+            found = self._present.get(name)
+            if found is not None and self._allows(name) and (language is None or language in found.languages):
+                return name
+        self._check_allowed(usual)
+        return usual
+
+    def _allows(self, runtime: str) -> bool:
+        return not self._allowed or runtime in self._allowed
+
+    def _check_allowed(self, runtime: str) -> None:
+        if not self._allows(runtime):
+            hint = f"use {' or '.join(self._allowed)}: the setting `runtimes` allows nothing else"
+            raise Forbidden(f"the runtime {runtime[:100]!r} is not allowed here", hint=hint)
 
     def _may_be_python(self, runtime: str | None) -> bool:
         chosen = self._present.get(runtime or "python")

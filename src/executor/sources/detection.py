@@ -17,6 +17,7 @@ from executor.errors import (
 )
 from executor.network.addresses import display_url
 from executor.sources.documents.threads import in_time
+from executor.sources.first_look import FirstLook
 from executor.sources.kind import DAMAGED, Probe
 from executor.sources.lifecycle import address_grants
 from executor.sources.registry import Kinds
@@ -24,6 +25,7 @@ from executor.sources.source_request import SourceRequest
 
 PROBE_SECONDS = 20.0
 COMMAND_KIND = "mcp"
+LOOKING_KIND = "openapi"  # it GETs the address, and the others wait for what that says
 logger = logging.getLogger(__name__)
 
 
@@ -39,6 +41,7 @@ async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROB
         kind=found.kind,
         location=found.location or request.location,
         namespace=request.namespace or found.namespace,
+        options={**request.options, "transport": "sse"} if found.transport == "sse" else request.options,
     )
 
 
@@ -68,6 +71,8 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
     names = [request.kind] if request.kind else in_order(await kinds.names(), request.location)
     request = await open_request(request, seconds)
     request.context.progress("detecting its kind")
+    if LOOKING_KIND in names and len(names) > 1:
+        request = replace(request, context=replace(request.context, first_look=FirstLook()))
     tasks = {name: asyncio.create_task(ask(kinds, name, request, seconds)) for name in names}
     refusals: dict[str, ExecutorError | None] = {}
     try:
@@ -91,9 +96,11 @@ def in_order(names: Sequence[str], location: str) -> list[str]:
 
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
     """Each kind is loaded by its first caller, so that one with a slow library holds up no other."""
+    found: Probe | None = None
     try:
         async with asyncio.timeout(seconds):
-            return await (await kinds.get(name)).probe(request)
+            found = await (await kinds.get(name)).probe(request)
+            return found
     except TimeoutError:
         where = display_url(request.location) or "the document"
         return SourceUnreachable(
@@ -106,6 +113,9 @@ async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -
     except Exception:  # a kind may come from any package: what breaks in one must not break the others
         logger.exception("kind.probe_failed", extra={"kind": name})
         return SourceError(f"the kind {name} failed while checking it", hint="see the daemon's log")
+    finally:
+        if name == LOOKING_KIND and request.context.first_look is not None:
+            request.context.first_look.settle("document" if found is not None else "")
 
 
 def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorError | None]) -> ExecutorError:

@@ -12,6 +12,7 @@ from typing import Any
 from executor.model.credentials import Credential
 from executor.model.source import ALL_TOOLS, Choice
 from executor.sources.deprecated import OldRequestNames, accept_old_names
+from executor.sources.first_look import Explained, FirstLook
 
 Progress = Callable[[str], None]
 
@@ -67,12 +68,17 @@ class ReadContext:
     """Of one reading; kept nowhere.
 
     `credential` goes with the requests to its own origin. `redact` takes any echo of it, or of the source's headers,
-    out of what was read.
+    out of what was read. While all kinds check an address, `first_look` is what a GET said of it.
     """
 
     progress: Progress = silent
     credential: Credential | None = None
     redact: Callable[[bytes], bytes] = as_it_came
+    first_look: FirstLook | None = None
+
+    async def find_explanation(self) -> Explained:
+        """Nothing is posted to an address that a GET has explained."""
+        return await self.first_look.result() if self.first_look is not None else ""
 
 
 @accept_old_names

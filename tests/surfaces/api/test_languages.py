@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tests.support.daemon import Daemon as Process
-from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,14 @@ def has_loaded_python(daemon: Process) -> bool:
     assert daemon.process is not None
     family = [daemon.process.pid, *(one.pid for one in psutil.Process(daemon.process.pid).children(recursive=True))]
     return any("runtime.python" in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8") for pid in family)
+
+
+def test_only_the_runtimes_and_languages_of_the_settings_are_used(tmp_path: Path) -> None:
+    only = {"default_runtime": "python", "runtimes": ("python", "typescript"), "languages": ("python",)}
+    with running_daemon(tmp_path, **only) as daemon:
+        view = daemon.execute("1 + 1")
+        assert (view["result"], view["runtime"]) == (2, "python")
+        for given, said in (({"runtimeId": "deno"}, "'deno'"), ({"language": "typescript"}, "typescript")):
+            refused = daemon.post("/v1/executions", {"code": "return 1", **given}, role="agent")
+            assert (refused.status, refused.json["code"]) == (403, "forbidden")
+            assert said in refused.json["detail"] and "use python" in refused.json["hint"]

@@ -143,3 +143,22 @@ def test_an_agent_sees_only_the_first_word_of_a_command(daemon: Daemon) -> None:
     source = Source("src_1", "ws", "mcp", "n", "N", {"command": ["npx", "--token=abc"], "headers": [["A", "b"]]})
     assert source_view(source)["command"] == ["npx"]
     assert source_view(source, secrets=True)["command"] == ["npx", "--token=abc"]
+
+
+def test_a_source_is_added_in_familiar_words_and_kept_in_our_own(daemon: Daemon, upstream: Upstream) -> None:
+    service, document = f"{upstream.url}/v2", f"{upstream.url}/openapi.json"
+    said = {"kind": "openapi", "endpoint": service, "specUrl": document, "transport": "streamable-http"}
+    added = daemon.post("/v1/sources", {**said, "namespace": "familiar"})
+    assert added.status == 201, added.body
+    shown = daemon.get("/v1/sources/familiar").json
+    assert (shown["location"], shown["baseUrl"]) == (document, service)
+    other = daemon.post("/v1/sources", {"location": "http://a.example", "url": "http://b.example"})
+    assert (other.status, other.json["detail"]) == (400, "`location` and `url` name different addresses")
+    assert daemon.request("DELETE", "/v1/sources/familiar").status == 200
+
+
+def test_adding_a_document_by_its_address_posts_nothing(daemon: Daemon, upstream: Upstream) -> None:
+    body = {"location": f"{upstream.url}/openapi.json", "baseUrl": upstream.url, "namespace": "polite"}
+    assert daemon.post("/v1/sources", body).status == 201
+    assert {got.method for got in upstream.requests} == {"GET"}
+    assert daemon.request("DELETE", "/v1/sources/polite").status == 200

@@ -23,6 +23,8 @@ async def test_a_client_of_any_revision_executes_code(daemon: Daemon, mode: str)
     assert json.loads(text_of(result)) == {"sum": 2, "nothing": None}
     assert about(result)["status"] == "completed"
     assert about(result)["executionId"].startswith("exec_")
+    shown = daemon.get(f"/v1/executions/{about(result)['executionId']}?include=code").json
+    assert shown["clientName"] == "mcp"
 
 
 async def test_the_newest_revision_is_negotiated_and_the_older_one_on_request(daemon: Daemon) -> None:

@@ -19,7 +19,7 @@ from executor import __version__
 from executor.catalog.search.semantic.model_files import is_installed, weights_file
 from executor.daemon import control, port
 from executor.errors import ExecutorError, StorageDamaged
-from executor.settings import VARIABLES, Settings
+from executor.settings import INSTEAD, VARIABLES, Settings, variable
 from executor.storage.integrity import RESTORE, check_all, reading
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def check_checkers() -> list[Check]:
 def check_variables(environ: Mapping[str, str]) -> Check:
     unknown = sorted(name for name in environ if name.startswith("EXECUTOR_") and name not in VARIABLES)
     if unknown:
-        hint = "correct or unset them; docs/reference/configuration.md lists all variables"
+        known = [f"use {variable(INSTEAD[name])} for {name}" for name in unknown if name in INSTEAD]
+        hint = "; ".join([*known, "correct or unset them; docs/reference/configuration.md lists all variables"])
         return Check("environment", "warning", f"unknown variables have no effect: {', '.join(unknown)}", hint)
     return Check("environment", "ok", "every EXECUTOR_* variable is known")
 

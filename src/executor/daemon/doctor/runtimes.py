@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 from executor.daemon.doctor.checks import Check
@@ -15,7 +15,21 @@ from executor.settings import Settings
 
 
 def check_runtimes(settings: Settings) -> list[Check]:
-    return [_typescript(settings), _python(settings), _deno(), _remote(settings)]
+    checks: dict[str, Callable[[], Check]] = {
+        "typescript": lambda: _typescript(settings),
+        "python": lambda: _python(settings),
+        "deno": _deno,
+        "remote": lambda: _remote(settings),
+    }
+    return [check() if is_allowed(settings, name) else _describe_unused(name) for name, check in checks.items()]
+
+
+def is_allowed(settings: Settings, name: str) -> bool:
+    return not settings.runtimes or name in settings.runtimes
+
+
+def _describe_unused(name: str) -> Check:
+    return Check(f"runtime: {name}", "ok", "the setting runtimes does not allow it")
 
 
 def _typescript(settings: Settings) -> Check:

@@ -43,7 +43,13 @@ class Sandboxes:
             present["remote"] = Lazy(("typescript", "python"), self._remote)
         else:
             absent["remote"] = SET_REMOTE
-        self.runtimes = Runtimes(present, absent)
+        self.runtimes = Runtimes(
+            present,
+            absent,
+            default=settings.default_runtime,
+            allowed=settings.runtimes,
+            languages=settings.languages,
+        )
         self._starting = asyncio.create_task(self.runtime.start())
 
     async def _python(self) -> Runtime:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from executor.execution.approvals.prompt import ADD_SOURCE, address_of
+from executor.execution.approvals.prompt import address_of
+from executor.execution.builtins.source_arguments import PATH as ADD_SOURCE
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.policies.treat_as_read import suggestion

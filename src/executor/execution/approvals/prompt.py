@@ -9,6 +9,8 @@ import orjson
 
 from executor.connections.resolution import Use
 from executor.connections.source_headers import PARTS
+from executor.execution.builtins.source_arguments import PATH as ADD_SOURCE
+from executor.execution.builtins.source_arguments import asked_source, shown_secrets
 from executor.model.execution import Call
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction, InteractionKind
@@ -16,13 +18,11 @@ from executor.model.source import Source, is_described
 from executor.model.tool import Tool
 from executor.network.addresses import display_url
 from executor.sources.lifecycle.consent import opens
-from executor.sources.source_request import SourceRequest
 
 SHOWN_BYTES = 64 * 1024
 HOST_CHARACTERS = 4_000
 DESCRIPTION_CHARACTERS = 500
 REQUEST_CHARACTERS = 8_000
-ADD_SOURCE = "executor.sources.add"
 
 HEADINGS: dict[InteractionKind, str] = {
     "approval": "Allow this call?",
@@ -125,13 +125,6 @@ def address_of(source: Source) -> str:
 
 def opened_by(arguments: dict[str, Any]) -> str:
     """Of a source to be added: all that approving it would open, named before anything is contacted."""
-    request = SourceRequest(
-        kind=arguments.get("kind", ""),
-        location=arguments.get("url", ""),
-        command=tuple(arguments.get("command", ())),
-        base_url=arguments.get("baseUrl", ""),
-        spec_url=arguments.get("specUrl", ""),
-    )
-    text = "; ".join(opens(request))
+    text = "; ".join([*opens(asked_source(arguments)), *shown_secrets(arguments)])
     more = len(text) - HOST_CHARACTERS
     return text if more <= 0 else f"{text[:HOST_CHARACTERS]}… (cut: {more} characters; see the arguments)"

@@ -10,10 +10,18 @@ import orjson
 from executor.catalog import description
 from executor.catalog.catalog import Catalog
 from executor.catalog.signatures.signature import COMPACT, signature
-from executor.errors import ExecutorError, ToolError
+from executor.connections.new_connection import Offer
+from executor.errors import ExecutorError, InvalidRequest, ToolError
 from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
 from executor.execution.builtins.declaration import own_tool, text
+from executor.execution.builtins.source_arguments import (
+    PATH,
+    PROPERTIES,
+    asked_source,
+    check_arguments,
+    offered_connection,
+)
 from executor.model.identity.permissions import Permission
 from executor.model.language import Language
 from executor.model.source import Source
@@ -70,26 +78,11 @@ DESCRIBE = own_tool(
 )
 LIST_SOURCES = own_tool("executor.sources.list", "List the connected sources.", "read", {})
 ADD_SOURCE = own_tool(
-    "executor.sources.add",
+    PATH,
     "Connect a source: an API, GraphQL or MCP server by its address, or the command of an MCP server. "
     "A human must approve it.",
     "write",
-    {
-        "url": text("address of a document, page or endpoint, or the name of a template such as `github`"),
-        "command": {
-            "type": "array",
-            "items": {"type": "string"},
-            "minItems": 1,
-            "maxItems": 200,
-            "description": "command line of an MCP server to run on this machine, instead of a url",
-        },
-        "namespace": text("first segment of its tools' paths; the human who approves it sees which policies cover it"),
-        "name": text("display name"),
-        "baseUrl": text("address the calls go to, when the document doesn't say"),
-        "specUrl": text("address of the document, when the url is that of the service"),
-        "kind": text("openapi, graphql, mcp …; default: detected from the address"),
-    },
-    ("namespace",),
+    PROPERTIES,
     needs=("administer",),
 )
 
@@ -103,6 +96,11 @@ def check(tool: Tool, arguments: dict[str, Any], language: Language = "typescrip
     found = problems(VALIDATORS[tool.path], arguments, arguments, tool)
     if found:
         raise invalid_arguments(tool, found, signature(tool, {}, budget=COMPACT, language=language))
+    if tool is ADD_SOURCE:
+        try:
+            check_arguments(arguments)
+        except InvalidRequest as error:
+            raise ToolError("invalid_arguments", error.message, hint=error.hint) from error
 
 
 async def invoke(
@@ -119,7 +117,8 @@ async def invoke(
     """What `visibility` hides is neither found nor named. `language` is that of the program."""
     try:
         if tool is ADD_SOURCE:
-            value: Any = summary(await catalog.add_source(workspace_id, _request(arguments, approved), by=by))
+            request, offer = _request(arguments, approved), _offer(arguments, approved)
+            value: Any = summary(await catalog.add_source(workspace_id, request, by=by, offer=offer))
         else:
             value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, visibility)
     except ToolError:
@@ -174,27 +173,22 @@ async def _describe(
 
 def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
     """Only a human who saw the address or the command may let it be on a private network, or be run here."""
-    if ("url" in arguments) == ("command" in arguments):
-        raise ToolError(
-            "invalid_arguments", "a source needs either a url or a command", hint="pass exactly one of them"
-        )
     request = asked_source(arguments)
     by_operator = approved and runs_here(request)  # then no one else could approve it, see `needed`
     consent = Consent(private_network=approved, runs_code=approved, by_operator=by_operator, by_code=True)
     return replace(request, consented=consent)
 
 
-def asked_source(arguments: dict[str, Any]) -> SourceRequest:
-    return SourceRequest(
-        kind=arguments.get("kind", ""),
-        location=arguments.get("url", ""),
-        command=tuple(arguments.get("command", ())),
-        namespace=arguments.get("namespace", ""),
-        name=arguments.get("name", ""),
-        base_url=arguments.get("baseUrl", ""),
-        spec_url=arguments.get("specUrl", ""),
-        consented=Consent(by_code=True),
-    )
+def _offer(arguments: dict[str, Any], approved: bool) -> Offer | None:
+    """Only a human who saw which secrets are sent, and where, may let them be sent."""
+    offer = offered_connection(arguments)
+    if offer is not None and not approved:
+        raise ToolError(
+            "consent_required",
+            "a source with `headers` or `auth` needs a human to approve the call",
+            hint="leave them out, or remove the policy that allows this call without asking",
+        )
+    return offer
 
 
 def needed_permissions(tool: Tool, arguments: dict[str, Any]) -> tuple[Permission, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from executor.errors import ReplayDiverged, SandboxLost
+from executor.execution.builtins.source_arguments import read_proposal
 from executor.execution.calls.admission import proposal_digest
 from executor.execution.journal.journal import Recorded
 from executor.model.execution import Call
@@ -34,7 +35,7 @@ class JournalCursor:
         """Note what a step proposed; the log lines that are not kept yet."""
         fresh = step.logs[max(0, self._recorded.log_count - self._logged) :]
         self._logged += len(step.logs)
-        for proposal in step.proposals:
+        for proposal in map(read_proposal, step.proposals):
             self._proposed += 1
             if proposal.seq != self._proposed:
                 raise SandboxLost(f"the sandbox numbered a call {proposal.seq} instead of {self._proposed}")

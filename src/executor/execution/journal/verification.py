@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import orjson
 
+from executor.execution.builtins.source_arguments import read_proposal
 from executor.execution.calls.admission import proposal_digest
 from executor.execution.journal.records import answer_of
 from executor.execution.outcome import ReplayReport
@@ -50,7 +51,7 @@ class Known:
 
 
 def difference(step: Step, known: Known) -> ReplayReport | None:
-    for proposal in step.proposals:
+    for proposal in map(read_proposal, step.proposals):
         call, made = known.calls.get(proposal.seq), _call_text(proposal.path, proposal.arguments)
         if call is None:
             # What the code proposed in its last breath was never sent, so it isn't in the journal.

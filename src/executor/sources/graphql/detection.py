@@ -41,6 +41,8 @@ async def probe(egress: Egress, request: SourceRequest, origins: frozenset[str])
         return None
     if is_document(request.location):
         return await of_schema_address(egress, request, origins)
+    if await request.context.find_explanation():
+        return None
     for url in candidates(request.base_url or request.location):
         answer = await ask(egress, url, request.headers, origins)
         found = recognise(url, answer) if answer is not None else None

@@ -9,17 +9,20 @@ from dataclasses import replace
 from typing import Any
 
 from executor.connections.connections import Connections
+from executor.connections.new_connection import Offer
 from executor.errors import Conflict, ExecutorError
 from executor.model.credentials import Credential
+from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
 from executor.model.ids import now_ms
 from executor.model.source import Source
 from executor.sources import detection, templates
 from executor.sources.kind import Forgets, Kind, Probe
-from executor.sources.lifecycle import namespaces, persistence, reader, renames
+from executor.sources.lifecycle import first_connection, namespaces, persistence, reader, renames
 from executor.sources.lifecycle import preview as previewing
 from executor.sources.lifecycle.consent import check_consent
+from executor.sources.lifecycle.first_connection import FirstConnection
 from executor.sources.lifecycle.persistence import NewChoice, Refreshed
 from executor.sources.lifecycle.preview import Preview
 from executor.sources.lifecycle.renames import Change, CheckRenames, Relabelled
@@ -67,9 +70,16 @@ class Lifecycle:
         kind, request = await self._resolve(request)
         return await previewing.preview(kind, request)
 
-    async def add(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
+    async def add(
+        self, workspace_id: str, request: SourceRequest, *, by: By = None, offer: Offer | None = None
+    ) -> Source:
+        """Code may `offer` a connection, with which the source is read at once."""
+        kept: FirstConnection | None = None
+        if offer is not None and self._connections is not None and isinstance(by, Execution):
+            request = templates.apply_template(request)
+            request, kept = await first_connection.equip(self._connections, request, offer, by)
         kind, request = await self._resolve(request, workspace_id)
-        source = await persistence.add(self._database, kind, workspace_id, request, self._connections, by=by)
+        source = await persistence.add(self._database, kind, workspace_id, request, self._connections, by=by, kept=kept)
         self._forget(source)
         return source
 

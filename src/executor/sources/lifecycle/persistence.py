@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import Connections
 from executor.connections.source_headers import as_before
-from executor.errors import Conflict, NamespaceTaken, NotFound, SourceError
+from executor.errors import Conflict, NotFound, SourceError
 from executor.model.ids import new_id, now_ms
 from executor.model.known_keys import KnownBinding
 from executor.model.packed import DefinitionRow, Packed, ToolRow
@@ -35,6 +35,7 @@ from executor.model.tool import Skipped
 from executor.sources.documents import rows as packing
 from executor.sources.kind import Kind, Unchanged
 from executor.sources.lifecycle import namespaces, reader, tool_selection
+from executor.sources.lifecycle.first_connection import FirstConnection
 from executor.sources.lifecycle.labels import Labels, put_labels
 from executor.sources.lifecycle.tool_selection import Selection
 from executor.sources.source_request import Previous, Progress, SourceRequest, silent
@@ -75,6 +76,7 @@ async def add(
     connections: Connections | None = None,
     *,
     by: By = None,
+    kept: FirstConnection | None = None,
 ) -> Source:
     await check_namespace(database, workspace_id, request.namespace)
     filters = tool_selection.read_filters(kind, request.choice)
@@ -100,18 +102,20 @@ async def add(
 
     def write(c: Connection) -> Source:
         refuse_taken(c, workspace_id, source.namespace)
-        kept = connections.statics.seal(c, source) if connections is not None else source
-        sources.insert(c, kept, by=by)
+        sealed = connections.statics.seal(c, source) if connections is not None else source
+        sources.insert(c, sealed, by=by)
         if not request.consented.inherit_policies:
-            policies.exclude(c, kept, by=by)
-        tools.show(c, kept, generation)
+            policies.exclude(c, sealed, by=by)
+        tools.show(c, sealed, generation)
         if document is not None:
-            source_documents.put(c, kept, document)
-        return kept
+            source_documents.put(c, sealed, document)
+        if kept is not None:
+            kept.keep(c, sealed)
+        return sealed
 
     try:
         return await database.write(write)
-    except NamespaceTaken:
+    except Conflict:  # the namespace is taken, or the connection doesn't fit the source
         await sweep(database, source.id)
         raise
 

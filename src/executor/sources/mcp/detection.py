@@ -55,7 +55,10 @@ class Found:
 
 
 async def probe(request: SourceRequest, reach_of: ReachOf) -> Probe | None:
-    found = await look(request, reach_of)
+    explained = await request.context.find_explanation()
+    if explained == "document":
+        return None
+    found = await look(request, reach_of, posts=explained != "stream")
     if found is None:
         return None
     url = found.endpoint.url
@@ -91,14 +94,17 @@ async def find(request: SourceRequest, reach_of: ReachOf) -> Endpoint:
     return found.endpoint
 
 
-async def look(request: SourceRequest, reach_of: ReachOf) -> Found | None:
-    """Raises what the first address raised if no other helped: it is the one that was asked for."""
+async def look(request: SourceRequest, reach_of: ReachOf, *, posts: bool = True) -> Found | None:
+    """Raises what the first address raised if no other helped: it is the one that was asked for.
+
+    `posts` is false if it is known to open with a stream.
+    """
     first: SourceError | None = None
     try:
         async with asyncio.timeout(ALL_SECONDS):
             for position, url in enumerate(candidates(request.location)):
                 try:
-                    found = await look_at(request, url, reach_of)
+                    found = await look_at(request, url, reach_of, posts=posts or position > 0)
                 except SourceError as error:
                     if isinstance(error, EgressRefused) or error.details.get("reason") in ("connect", "tls"):
                         raise
@@ -130,19 +136,11 @@ def open_endpoint(request: SourceRequest, endpoint: Endpoint) -> Endpoint:
     return with_credential(endpoint, request.context.credential)
 
 
-async def look_at(request: SourceRequest, url: str, reach_of: ReachOf) -> Found | None:
+async def look_at(request: SourceRequest, url: str, reach_of: ReachOf, *, posts: bool = True) -> Found | None:
     http = await asyncio.to_thread(_http)
     endpoint = endpoint_at(request, url, "http")
     reach = reach_of(url, endpoint.origins)
-    async with http.open_client(open_endpoint(request, endpoint), reach=reach, limit=MAX_GREETING) as client:
-        try:
-            found = await greet(client, endpoint)
-        except SourceUnreachable as error:
-            if asks_for_login(error, url):
-                return Found(endpoint, refusal=error)
-            if error.details.get("reason") in ("connect", "tls", "timeout", "auth"):
-                raise
-            found = None
+    found = await greet_at(request, endpoint, reach) if posts else None
     if found is not None:
         return found
     endpoint = replace(endpoint, transport="sse")
@@ -151,6 +149,19 @@ async def look_at(request: SourceRequest, url: str, reach_of: ReachOf) -> Found 
             return Found(endpoint) if await streams(client, url) else None
         except SourceUnreachable as error:
             return Found(endpoint, refusal=error) if asks_for_login(error, url) else None
+
+
+async def greet_at(request: SourceRequest, endpoint: Endpoint, reach: Reach) -> Found | None:
+    http = await asyncio.to_thread(_http)
+    async with http.open_client(open_endpoint(request, endpoint), reach=reach, limit=MAX_GREETING) as client:
+        try:
+            return await greet(client, endpoint)
+        except SourceUnreachable as error:
+            if asks_for_login(error, endpoint.url):
+                return Found(endpoint, refusal=error)
+            if error.details.get("reason") in ("connect", "tls", "timeout", "auth"):
+                raise
+            return None
 
 
 def _http() -> Any:

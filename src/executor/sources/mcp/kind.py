@@ -97,7 +97,8 @@ class Mcp:
     async def load(self, request: SourceRequest) -> Loaded:
         """Raises SourceUnreachable, DocumentInvalid or EgressRefused; ConsentRequired if no one agreed to a command."""
         endpoint = await self._endpoint(request)
-        link = self._link_to_load(request, endpoint)
+        opened = endpoints.with_credential(endpoint, request.context.credential)
+        link = self._link_to_load(request, endpoint, opened)
         request.context.progress(f"connecting to {endpoint.display_name}")
         try:
             connection = await link.connect(now=True)
@@ -108,7 +109,7 @@ class Mcp:
             )
         except SourceError as error:
             if request.previous is None:
-                self._unclaimed.pop(endpoint.digest, None)
+                self._unclaimed.pop(opened.digest, None)
                 await link.close()
             raise with_last_words(error) from error
         if request.context.redact is not as_it_came:
@@ -258,16 +259,17 @@ class Mcp:
         origins = await address_grants.settle_grants(request, endpoint.url, anywhere=self._egress.allow_private)
         return replace(endpoint, origins=tuple(origins))
 
-    def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> SessionPool:
+    def _link_to_load(self, request: SourceRequest, endpoint: Endpoint, opened: Endpoint) -> SessionPool:
         """A source is refreshed over the session it has: what a server lists may depend on that.
 
-        A new source's connection waits, unclaimed, for its first call: then the source has an id.
+        A new source's connection waits, unclaimed, for its first call: then the source has an id. `opened` is the
+        endpoint with its credential.
         """
         if request.previous is not None and request.previous.source_id:
             return self._link_to(request.previous.source_id, endpoint, request.context.credential)
-        link = self._unclaimed.get(endpoint.digest)
+        link = self._unclaimed.get(opened.digest)
         if link is None:
-            link = self._unclaimed[endpoint.digest] = self._new_link(endpoint)
+            link = self._unclaimed[opened.digest] = self._new_link(opened)
         return link
 
     def _link_of(self, source: Source, credential: Credential | None = None) -> SessionPool:

@@ -42,6 +42,7 @@ from executor.sources.source_request import Consent, Previous, ReadContext, Sour
 
 __all__ = ["OpenApi", "build_catalog"]
 NOTHING: Mapping[str, str] = {}
+PROBED_STREAM_SECONDS = 1.0
 
 
 class OpenApi:
@@ -63,7 +64,8 @@ class OpenApi:
         self._load_seconds = load_seconds
         self._loading = Loading()
         self._fetcher = Fetcher(egress, Bounds(min(load_seconds, 60.0), parser.MAX_BYTES), self._loading)
-        self._prober = Fetcher(egress, Bounds(min(load_seconds, 10.0), parser.MAX_BYTES), self._loading)
+        probing = Bounds(min(load_seconds, 10.0), parser.MAX_BYTES, stream_seconds=PROBED_STREAM_SECONDS)
+        self._prober = Fetcher(egress, probing, self._loading)
         self._call_bounds = Bounds(call_seconds, answer_bytes, min(stream_seconds, call_seconds), file_from=file_from)
 
     async def probe(self, request: SourceRequest) -> Probe | None:

@@ -27,6 +27,11 @@ def by_digest(c: Connection, digest: str, since: int) -> AnonymousSession | None
     return _rows.first(c.execute(sa.select(anonymous_sessions).where(*wanted)))
 
 
+def client_of(c: Connection, workspace_id: str, actor_id: str) -> str:
+    mine = (anonymous_sessions.c.workspace_id == workspace_id, anonymous_sessions.c.actor_id == actor_id)
+    return c.execute(sa.select(anonymous_sessions.c.client_id).where(*mine)).scalar() or ""
+
+
 def touch(c: Connection, workspace_id: str, session_id: str, at: int) -> None:
     mine = (anonymous_sessions.c.workspace_id == workspace_id, anonymous_sessions.c.id == session_id)
     c.execute(sa.update(anonymous_sessions).where(*mine).values(last_seen_at=at))

@@ -224,6 +224,8 @@ executions = sa.Table(
     sa.Column("runtime", sa.String, nullable=False, server_default="typescript"),
     sa.Column("origin", sa.String, nullable=False, default="", server_default=""),
     sa.Column("artifact_id", sa.String),
+    sa.Column("client_id", sa.String, nullable=False, server_default=""),
+    sa.Column("client_name", sa.String, nullable=False, server_default=""),
     sa.Index(None, "workspace_id", "id"),
     sa.Index(None, "workspace_id", "status", "id"),
     sa.Index(None, "workspace_id", "actor_id", "id"),

@@ -13,13 +13,21 @@ from urllib.parse import urlsplit
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from executor.errors import BodyTooLarge, CodeTooLarge, ExecutorError, HostRefused, OriginRefused, UnsupportedMediaType
+from executor.errors import (
+    BodyTooLarge,
+    CodeTooLarge,
+    ExecutorError,
+    HostRefused,
+    OriginRefused,
+    Unauthorized,
+    UnsupportedMediaType,
+)
 from executor.identity.local_tokens import Tokens
 from executor.identity.presented import Shown
 from executor.runtime.remote.live_runs import LiveRun, LiveRuns
 from executor.settings import Settings
 from executor.surfaces.http import problems
-from executor.surfaces.http.page_paths import is_page
+from executor.surfaces.http.page_paths import check_moved, is_page
 from executor.surfaces.http.www_authenticate import Challenge
 
 SHOWN = "executor.shown"  # in the scope of a request: what it showed to say who it is
@@ -27,6 +35,7 @@ ACTOR = "executor.actor"  # and, once the database is open, whom it acts as
 RUN = "executor.run"  # in the scope of a request that showed the token of a live run
 SESSION_COOKIE = "executor_session"
 WORKSPACE_HEADER = b"x-executor-workspace"
+API_KEY_HEADER = b"x-api-key"
 SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
     (b"x-frame-options", b"DENY"),
@@ -103,8 +112,7 @@ class Edge:
     def _headers(self, scope: Scope, error: ExecutorError) -> dict[str, str]:
         if self._challenge is None:
             return {}
-        has_token = any(name == b"authorization" for name, _ in scope["headers"])
-        return self._challenge.headers(scope["path"], error, has_token=has_token)
+        return self._challenge.headers(scope["path"], error, has_token=has_token(Headers(scope["headers"])))
 
 
 class Guard:
@@ -136,6 +144,7 @@ class Guard:
             self._admit_run(scope, headers)
             return
         origins = self._check_host(scope, headers)
+        check_moved(path)
         public = path in PUBLIC or path.startswith(PUBLIC_PREFIXES) or is_page(scope["method"], path)
         check_origin(headers, origins, navigable=public)
         if public and scope["method"] in ("GET", "HEAD"):
@@ -146,12 +155,12 @@ class Guard:
         check_media_type(headers, scope["method"])
 
     def _read_presented(self, scope: Scope, headers: Headers, session: str) -> Shown:
-        """A bearer token, or else the cookie of a browser that has signed in."""
+        """A token, or else the cookie of a browser that has signed in."""
         address = (scope.get("client") or ("",))[0]
         workspace = headers.get(WORKSPACE_HEADER) or ""
-        if b"authorization" not in headers and session:
+        if not has_token(headers) and session:
             return Shown(session=session, workspace=workspace, address=address)
-        kind, bearer = self._tokens.recognise(headers.get(b"authorization"))
+        kind, bearer = self._tokens.recognise(presented_token(headers))
         return Shown(kind, bearer, workspace=workspace, address=address)
 
     def _admit_run(self, scope: Scope, headers: Headers) -> None:
@@ -218,9 +227,24 @@ def browser_session(headers: Headers, method: str) -> str:
     """
     session = cookie(headers.get(b"cookie") or "", SESSION_COOKIE)
     writes = method not in ("GET", "HEAD")
-    if session and writes and b"authorization" not in headers and headers.get(b"origin") is None:
+    if session and writes and not has_token(headers) and headers.get(b"origin") is None:
         raise OriginRefused("a request from a browser must say which page sent it")
     return session
+
+
+def has_token(headers: Headers) -> bool:
+    return b"authorization" in headers or API_KEY_HEADER in headers
+
+
+def presented_token(headers: Headers) -> str | None:
+    """As an `Authorization` header has it. The same token may be in both headers; two tokens are refused."""
+    authorization = headers.get(b"authorization")
+    if API_KEY_HEADER not in headers:
+        return authorization
+    key = (headers.get(API_KEY_HEADER) or "").strip()
+    if b"authorization" in headers and (authorization or "").partition(" ")[2].strip() != key:
+        raise Unauthorized("`Authorization` and `X-Api-Key` carry different tokens", hint="send one of them")
+    return f"Bearer {key}"
 
 
 def cookie(header: str, name: str) -> str:

@@ -28,7 +28,7 @@ from executor.surfaces.mcp.gateway import ASKING, EngineGateway
 from executor.surfaces.mcp.handshake import OPENINGS
 from executor.surfaces.mcp.open_calls import CANCELLED, OpenCalls, call_key
 from executor.surfaces.mcp.progress import CallStream, progress_token, reads_streams
-from executor.surfaces.mcp.session import SESSION, new_session
+from executor.surfaces.mcp.session import CLIENT, SESSION, client_name, new_session
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -95,7 +95,9 @@ class McpEndpoint:
             stream = CallStream(send, message, token) if reads_streams(request.headers) else None
             dialog = dialog_of(self._links, request.scope[ACTOR].id, message, request.headers, stream)
             DIALOG.set(dialog)
-            SESSION.set(request.headers.get("mcp-session-id", ""))
+            session = request.headers.get("mcp-session-id", "")
+            SESSION.set(session)
+            CLIENT.set(client_name(session, message.get("params")))
             if stream is None or (token is None and dialog is None):
                 await self._answer(request, message, send)
             else:

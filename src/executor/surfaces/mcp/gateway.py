@@ -20,6 +20,7 @@ from executor.model.ids import now_ms
 from executor.surfaces.http.long_wait import LongWaits, outcome_of, resume, wait
 from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.open_calls import CURRENT_CALL
+from executor.surfaces.mcp.session import CLIENT
 from executor.surfaces.mcp.tool_definitions import MAX_NAMES, instructions
 from executor.surfaces.views.base import View
 from executor.surfaces.views.executions import execution_summary, execution_view
@@ -45,7 +46,9 @@ class EngineGateway:
     async def execute(self, code: str, language: str | None, key: str = "") -> View:
         actor = self._actor
         self._held.check()
-        submitted = await self._executor.engine.begin(actor, Submission(code, language, key=key))
+        submitted = await self._executor.engine.begin(
+            actor, Submission(code, language, key=key, client_name=CLIENT.get())
+        )
         self._follow(actor, submitted.execution_id, RETRY_SECONDS if key else 0.0)
         return await self._answer(actor, submitted.execution_id, outcome_of(self._held, submitted, WAIT_SECONDS))
 

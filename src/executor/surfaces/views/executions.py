@@ -149,6 +149,8 @@ class ExecutionView(TypedDict):
     actorId: NotRequired[str | None]
     actor: NotRequired[str | None]
     through: NotRequired[Through | None]
+    clientId: NotRequired[str | None]
+    clientName: NotRequired[str | None]
 
 
 def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment, whole: bool = True) -> ExecutionView:
@@ -178,6 +180,8 @@ class SubmittedBy(TypedDict):
     actorId: str
     actor: str | None
     through: Through | None
+    clientId: str | None
+    clientName: str | None
 
 
 class ExecutionSummary(SubmittedBy):
@@ -210,7 +214,13 @@ def execution_summary(execution: Execution, actor: str = "", calls: int = 0) -> 
 
 
 def submitted_by(execution: Execution, actor: str) -> SubmittedBy:
-    return {"actorId": execution.actor_id, "actor": actor or None, "through": through(execution.origin)}
+    return {
+        "actorId": execution.actor_id,
+        "actor": actor or None,
+        "through": through(execution.origin),
+        "clientId": execution.client_id or None,
+        "clientName": execution.client_name or None,
+    }
 
 
 def through(origin: str) -> Through | None:

@@ -1,4 +1,4 @@
-"""Answers for the web UI: its files, and its one page for every other address, since the page itself knows the way."""
+"""Answers for the web UI: its files, and its one page for every address of it, since the page itself knows the way."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path, PurePath
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Scope
+
+from executor.surfaces.http import problems
+from executor.surfaces.http.page_paths import OTHER_NAMES, has_page, nothing_there
 
 STATIC = Path(__file__).parent / "static"
 INDEX = "index.html"
@@ -89,18 +92,23 @@ class Pages(StaticFiles):
         self._index = root / INDEX
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        try:
-            index = self._index.read_bytes()
-        except OSError:
-            return page(_UNBUILT, UNBUILT_POLICY)
+        wanted = scope["path"]
         if is_servable(path):
             try:
                 return await super().get_response(path, scope)
             except (HTTPException, OSError):
                 pass
-        if scope["path"].startswith(ASSETS):
+        if wanted.startswith(ASSETS):
             return Response(b"there is no such file\n", 404, media_type="text/plain")
-        return page(index, POLICY)
+        if other := OTHER_NAMES.get(wanted.rstrip("/")):
+            return RedirectResponse(other)
+        is_there = has_page(wanted)
+        if not is_there and "text/html" not in Headers(scope=scope).get("accept", ""):
+            return problems.respond(nothing_there(wanted))
+        try:
+            return page(self._index.read_bytes(), POLICY, 200 if is_there else 404)
+        except OSError:
+            return page(_UNBUILT, UNBUILT_POLICY, 200 if is_there else 404)
 
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
@@ -146,6 +154,6 @@ def accepts_gzip(accepted: str) -> bool:
     return False
 
 
-def page(content: bytes, policy: str) -> Response:
+def page(content: bytes, policy: str, status: int = 200) -> Response:
     headers = {"Content-Security-Policy": policy, "Permissions-Policy": PERMISSIONS, "Cache-Control": ASK_AGAIN}
-    return Response(content, headers=headers, media_type="text/html")
+    return Response(content, status, headers=headers, media_type="text/html")

@@ -13,7 +13,8 @@ export function toolCalls(execution: Execution): CallHead[] {
 
 export function Head({ execution }: { execution: Execution }) {
   const now = useNow();
-  const { actor, through, language, runtime } = execution;
+  const { actor, through, language, runtime, clientName, clientId } = execution;
+  const client = [clientName, clientId].filter(Boolean).join(", ");
   const calls = toolCalls(execution).length;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-dim text-sm">
@@ -26,6 +27,11 @@ export function Head({ execution }: { execution: Execution }) {
         <span>
           by <span className="text-ink">{visible(actor)}</span>
           {through && ` through ${THROUGH[through]}`}
+        </span>
+      )}
+      {client && (
+        <span>
+          from <span className="text-ink">{visible(client)}</span>
         </span>
       )}
       <span>

@@ -35,6 +35,7 @@ MAX_SECONDS = 20.0
 MAX_PAGE = 2_000_000
 MAX_CLAIM = 5_000
 MAX_FILES = 6
+_ENDPOINT_EVENT = b"event: endpoint"
 CORRECT = "correct the document there, then try again"
 _CLAIM = re.compile(rb"""(?m)(?:^|[{,])\s*["']?(?:openapi|swagger)["']?\s*:\s*["']?\d""")
 RELATIONS = ("service-desc", "describedby", "api-catalog")
@@ -68,6 +69,8 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
         return found
     tried = {address, first.url}
     pointed = linked_from(first)
+    hopeful = {url for url in pointed if _SPEC.search(url.partition("?")[0])}
+    settle_look(request, first, hopeful)
     waiting = [*pointed, *usual_places(first.url), *other_files(first)]
     deadline = time.monotonic() + MAX_SECONDS
     own = {servers.origin_of(address), servers.origin_of(first.url)}
@@ -76,6 +79,7 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
         if url in tried or servers.origin_of(url) not in own:
             continue
         tried.add(url)
+        hopeful.discard(url)
         request.context.progress(f"trying {url}")
         try:
             answer = await fetcher.get(request, url)
@@ -86,9 +90,25 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
         found = await recognised_in(answer.body, answer.url)
         if found is not None:
             return found
+        settle_look(request, first, hopeful)
         waiting[:0] = read_api_catalog(answer) or (linked_from(answer) if url in pointed else [])
     check_hints(first, [url for url in pointed if servers.origin_of(url) not in own])
     return None
+
+
+def settle_look(request: SourceRequest, first: Answer, hopeful: set[str]) -> None:
+    """Settle what the GET of the address said, unless it points to a document that is still to be read."""
+    look = request.context.first_look
+    if look is None or (hopeful and not names_other_kind(address_of(request))):
+        return
+    is_stream = first.media_type.startswith("text/event-stream") and _ENDPOINT_EVENT in first.body
+    look.settle("stream" if first.status == 200 and is_stream else "")
+
+
+def names_other_kind(address: str) -> bool:
+    """Pages at such addresses are consoles, and what they link to says nothing of the address."""
+    path = address.partition("://")[2].partition("/")[2].lower()
+    return "graphql" in path or "mcp" in path
 
 
 def check_hints(first: Answer, elsewhere: list[str]) -> None:

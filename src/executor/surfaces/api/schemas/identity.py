@@ -9,21 +9,14 @@ from pydantic import AfterValidator, Field
 from executor.model.identity.actor import SeparationChoice
 from executor.model.identity.permissions import Role
 from executor.model.ids import now_ms
-from executor.surfaces.api.schemas.requests import Body
+from executor.surfaces.api.schemas.requests import Body, check_printable
 
 DAY_MS = 86_400_000
 Scope = Literal["discover", "execute", "read"]
 DEFAULT_SCOPES: list[Scope] = ["discover", "execute"]
 
 
-def _printable(text: str) -> str:
-    """A name is in lists, prompts and logs: nothing in it may pass for something else."""
-    if not text.isprintable() or not text.strip():
-        raise ValueError("a name must have only visible characters")
-    return text.strip()
-
-
-Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_printable)]
 Days = Annotated[int, Field(ge=1, le=3650)]
 Token = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -71,6 +64,12 @@ class NewInvitation(Body):
 class Accept(Body):
     token: Token
     name: Annotated[str, Field(max_length=100)] = ""
+
+
+class AnonymousStart(Body):
+    """With the `sessionId` of an earlier start, the same workspace, actor and client."""
+
+    session_id: Token | None = None
 
 
 class AnonymousToken(Body):

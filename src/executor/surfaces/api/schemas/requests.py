@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic.alias_generators import to_camel
 
 MAX_WAIT = 600
@@ -15,14 +15,30 @@ Wait = Annotated[float, Field(ge=0, le=MAX_WAIT, allow_inf_nan=False, descriptio
 ResultForm = Literal["whole", "preview"]  # of a result that is kept as an artifact
 
 
+def check_printable(text: str) -> str:
+    """It is in lists, prompts and logs: nothing in it may pass for something else."""
+    if not text.isprintable() or not text.strip():
+        raise ValueError("a name must have only visible characters")
+    return text.strip()
+
+
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
 
 
 class NewExecution(Body):
+    """`runtimeId` is another word for `runtime`. `workspaceId` and `actorId` must be those of the credential.
+
+    `clientId` is kept with the execution. Of an anonymous agent it must be the one of its session.
+    """
+
     code: str
     language: str | None = None
     runtime: str | None = None
+    runtime_id: str | None = None
+    workspace_id: str | None = None
+    actor_id: str | None = None
+    client_id: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_printable)] | None = None
     timeout_ms: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_MS)] | None = None
     typecheck: Literal["error", "warn", "off"] | None = None
     wait: Wait = DEFAULT_WAIT
@@ -97,9 +113,16 @@ Filters = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], F
 
 
 class NewSource(Body):
-    """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`."""
+    """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`.
+
+    `url` and `endpoint` are other words for `location`; `endpoint` with `specUrl` is the address the calls go to.
+    `transport` is another word for `options.transport`.
+    """
 
     location: Annotated[str, Field(max_length=4096)] = ""
+    url: Annotated[str, Field(max_length=4096)] = ""
+    endpoint: Annotated[str, Field(max_length=4096)] = ""
+    transport: Literal["auto", "http", "sse", "stdio", "streamable-http", "streamable_http", "streamableHttp"] = "auto"
     document: str | None = None
     command: Annotated[list[str], Field(max_length=200)] = []
     consent: bool = False

@@ -19,6 +19,7 @@ from executor.model.identity.permissions import refusal_of
 from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text
+from executor.sources.familiar_words import in_own_words
 from executor.sources.lifecycle.persistence import NewChoice, present
 from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
 from executor.surfaces.api.context import Context, EdgeRoute, needs
@@ -30,6 +31,16 @@ from executor.surfaces.views import sources as views
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 SKIPPED = 100
+# Fields of a body that familiar words are about.
+WORDS = {
+    "location": "location",
+    "url": "url",
+    "endpoint": "endpoint",
+    "transport": "transport",
+    "kind": "kind",
+    "baseUrl": "base_url",
+    "specUrl": "spec_url",
+}
 
 
 @router.get("")
@@ -177,6 +188,7 @@ async def covering(here: Context, source: Source) -> list[views.CoveringPolicy]:
 
 
 def wish(body: NewSource, by: Actor) -> SourceRequest:
+    body = with_own_words(body)
     check_headers(body.headers)
     if body.hints == "trust" and body.kind not in ("", MCP):
         raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave out `hints`")
@@ -205,6 +217,15 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
             by_operator=by.may("operate"),
         ),
     )
+
+
+def with_own_words(body: NewSource) -> NewSource:
+    given = {name: getattr(body, field) for name, field in WORDS.items()}
+    words = in_own_words(given, "location")
+    transport = words.pop("transport", "")
+    changed = {WORDS[name]: value for name, value in words.items()} | {"url": "", "endpoint": ""}
+    options = {**body.options, "transport": transport} if transport and not body.command else body.options
+    return body.model_copy(update={**changed, "options": options})
 
 
 def location_for(by: Actor, body: NewSource) -> str:

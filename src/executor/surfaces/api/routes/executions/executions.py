@@ -71,11 +71,34 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
     if len(keys) > 1:
         raise InvalidRequest("the request has several Idempotency-Key headers", hint="send one")
     key = checked_key(keys[0]) if keys else ""
-    submission = Submission(body.code, body.language, body.runtime, limits, body.typecheck, key)
+    await check_named(here, body)
+    runtime = chosen_runtime(body)
+    submission = Submission(body.code, body.language, runtime, limits, body.typecheck, key, body.client_id or "")
     outcome, is_known = await long_wait.run(here.executor, here.long_waits, here.actor, submission, body.wait)
     view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     headers = {"Location": f"/v1/executions/{outcome.execution.id}"}
     return answer(view, 201, headers | ({"Idempotent-Replayed": "true"} if is_known else {}))
+
+
+def chosen_runtime(body: NewExecution) -> str | None:
+    if body.runtime_id is not None and body.runtime not in (None, body.runtime_id):
+        raise InvalidRequest("`runtime` and `runtimeId` name different runtimes", hint="leave out `runtimeId`")
+    return body.runtime_id if body.runtime is None else body.runtime
+
+
+async def check_named(here: Context, body: NewExecution) -> None:
+    """Names of who is asking are accepted where they say what the credential says."""
+    for field, given, own in (
+        ("workspaceId", body.workspace_id, here.workspace_id),
+        ("actorId", body.actor_id, here.actor.id),
+    ):
+        if given is not None and given != own:
+            raise Forbidden(f"`{field}` is {given[:100]!r}, but this credential acts as {own}", hint="leave it out")
+    if body.client_id is None or here.actor.via != "anonymous":
+        return
+    own = await here.executor.anonymous.client_of(here.actor)
+    if body.client_id != own:
+        raise Forbidden(f"`clientId` is {body.client_id!r}, but this session has {own}", hint="leave it out")
 
 
 @router.get("")

@@ -91,9 +91,11 @@ async def close(here: Context, session_id: str) -> Response:
 
 @router.post("/anonymous/bootstrap", status_code=201)
 @public
-async def bootstrap(here: Context) -> Answer[views.AnonymousSessionView]:
-    """Create a workspace for an agent without a credential. Anyone who knows the `sessionId` gets tokens for it."""
-    started = await here.executor.anonymous.start(client_address(here))
+async def bootstrap(here: Context, body: identity.AnonymousStart | None = None) -> Answer[views.AnonymousSessionView]:
+    """Create a workspace for an agent without a credential. Anyone who knows the `sessionId` gets tokens for it, and
+    finds the same workspace again by it."""
+    known = body.session_id if body is not None and body.session_id is not None else ""
+    started = await here.executor.anonymous.start(client_address(here), known)
     return answer(
         {
             "sessionId": started.session_id,
@@ -101,7 +103,7 @@ async def bootstrap(here: Context) -> Answer[views.AnonymousSessionView]:
             "actorId": started.actor_id,
             "clientId": started.client_id,
         },
-        201,
+        200 if known else 201,
     )
 
 

@@ -112,6 +112,8 @@ _FACTS = {
     "status": "status",
     "by": "actor",
     "through": "through",
+    "client": "clientName",
+    "client ID": "clientId",
     "language": "language",
     "runtime": "runtime",
     "created": "createdAt",
