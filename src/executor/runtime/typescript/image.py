@@ -1,7 +1,7 @@
 """The image every program starts from: the engine with the driver grafted on, started, and compiled to native code.
 
-It depends on the installation alone, so it is built once and kept beside the engine, or in the user's own directory when
-the installation is not theirs.
+It depends on the installation alone, so it is built once and kept beside the engine, or in the user's own directory
+when the installation is not theirs.
 """
 
 from __future__ import annotations
