@@ -104,6 +104,8 @@ async def add(
         sources.insert(c, kept, by=by)
         if not request.consented.inherit_policies:
             policies.exclude(c, kept, by=by)
+        if request.consented.approval_defaults and not request.consented.by_code:
+            policies.put_approval_defaults(c, kept, request.consented.approval_defaults, by=by)
         tools.show(c, kept, generation)
         if document is not None:
             source_documents.put(c, kept, document)

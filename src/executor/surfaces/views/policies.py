@@ -113,8 +113,16 @@ class StandingView(TypedDict):
     possible: bool
 
 
+class OtherwiseView(TypedDict):
+    action: Action
+    reason: str
+
+
 class DecisionView(JudgementView):
+    """`otherwise` is what happens where no policy decides: by the source's approval default, or by the effect."""
+
     effect: Effect
+    otherwise: OtherwiseView
     rules: list[StandingView]
 
 

@@ -102,6 +102,18 @@ class Deny(Body):
 Filters = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=100)]
 
 
+Action = Literal["allow", "require_approval", "deny"]
+
+
+class ApprovalDefaults(Body):
+    """What happens to calls of each effect that no policy decides about. An effect that is left out, or null, goes by
+    what holds for every source."""
+
+    read: Action | None = None
+    write: Action | None = None
+    destructive: Action | None = None
+
+
 class NewSource(Body):
     """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`."""
 
@@ -120,6 +132,7 @@ class NewSource(Body):
     include: Filters = []
     exclude: Filters = []
     hints: Literal["trust", "ask"] = "ask"
+    defaults: ApprovalDefaults = ApprovalDefaults()
 
 
 class HintsDecision(Body):
