@@ -79,6 +79,8 @@ class Settings:
     remote_callback_url: str = ""
     typecheck: str = "error"
     typecheck_unavailable: str = "warn"
+    tool_sources: str = ""
+    declared_file: Path | None = None
 
     @classmethod
     def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -331,6 +333,13 @@ def _url(given: _Given) -> str:
     return text
 
 
+def _json(given: _Given) -> str:
+    """As text. What is wrong in it stops no daemon, so it is read later."""
+    import json
+
+    return given.value if isinstance(given.value, str) else json.dumps(given.value, default=str)
+
+
 def _reference(given: _Given) -> str:
     text = given.value.strip() if isinstance(given.value, str) else ""
     kind, _, where = text.partition(":")
@@ -357,7 +366,7 @@ XDG = {
     "data": ("XDG_DATA_HOME", "~/.local/share"),
     "state": ("XDG_STATE_HOME", "~/.local/state"),
 }
-PATHS = ("data_dir", "state_dir", "vault_token_file", "remote_token_file", "oidc_client_secret")
+PATHS = ("data_dir", "state_dir", "vault_token_file", "remote_token_file", "oidc_client_secret", "declared_file")
 REFERENCES = ("oidc_client_secret",)
 CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "host": _host,
@@ -404,6 +413,8 @@ CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     "remote_callback_url": _text,
     "typecheck": _one_of("error", "warn", "off"),
     "typecheck_unavailable": _one_of("warn", "fail"),
+    "tool_sources": _json,
+    "declared_file": _path,
     "limits.cpu_ms": _integer(1, 24 * 3_600_000),
     "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),
     "limits.wall_ms": _integer(1, 30 * 86_400_000),

@@ -38,7 +38,7 @@ from executor.schemas.validation import Validator, compile_schema, invalid_argum
 from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
-from executor.sources.lifecycle.persistence import Refreshed
+from executor.sources.lifecycle.persistence import OnInsert, Refreshed
 from executor.sources.registry import Kinds
 from executor.sources.source_request import Progress, SourceRequest, silent
 from executor.storage.catalog import search_entries, tool_versions
@@ -320,8 +320,10 @@ class Catalog:
         """What a reading of the source changed, the last one that changed anything if none is named."""
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
-    async def add_source(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
-        source = await self.lifecycle.add(workspace_id, request, by=by)
+    async def add_source(
+        self, workspace_id: str, request: SourceRequest, *, by: By = None, on_insert: OnInsert | None = None
+    ) -> Source:
+        source = await self.lifecycle.add(workspace_id, request, by=by, on_insert=on_insert)
         if source.tool_count >= MANY_TOOLS:  # else the first search would wait for seconds
             self._indexes.prepare(workspace_id)
         return source

@@ -20,7 +20,7 @@ from executor.sources.kind import Forgets, Kind, Probe
 from executor.sources.lifecycle import namespaces, persistence, reader, renames
 from executor.sources.lifecycle import preview as previewing
 from executor.sources.lifecycle.consent import check_consent
-from executor.sources.lifecycle.persistence import NewChoice, Refreshed
+from executor.sources.lifecycle.persistence import NewChoice, OnInsert, Refreshed
 from executor.sources.lifecycle.preview import Preview
 from executor.sources.lifecycle.renames import Change, CheckRenames, Relabelled
 from executor.sources.registry import Kinds
@@ -67,9 +67,13 @@ class Lifecycle:
         kind, request = await self._resolve(request)
         return await previewing.preview(kind, request)
 
-    async def add(self, workspace_id: str, request: SourceRequest, *, by: By = None) -> Source:
+    async def add(
+        self, workspace_id: str, request: SourceRequest, *, by: By = None, on_insert: OnInsert | None = None
+    ) -> Source:
         kind, request = await self._resolve(request, workspace_id)
-        source = await persistence.add(self._database, kind, workspace_id, request, self._connections, by=by)
+        source = await persistence.add(
+            self._database, kind, workspace_id, request, self._connections, by=by, on_insert=on_insert
+        )
         self._forget(source)
         return source
 

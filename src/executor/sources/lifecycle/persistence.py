@@ -44,6 +44,7 @@ from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
 
 HEADS = 500
+OnInsert = Callable[[Connection, Source], None]
 CheckDropped = Callable[[Connection, Source, Sequence[str]], None]
 CHECKPOINT = 6  # pieces of some hundred kilobytes each
 
@@ -75,7 +76,9 @@ async def add(
     connections: Connections | None = None,
     *,
     by: By = None,
+    on_insert: OnInsert | None = None,
 ) -> Source:
+    """`on_insert` is part of the transaction that adds the source."""
     await check_namespace(database, workspace_id, request.namespace)
     filters = tool_selection.read_filters(kind, request.choice)
     loaded, error = await reader.first(kind, request)
@@ -109,6 +112,8 @@ async def add(
         tools.show(c, kept, generation)
         if document is not None:
             source_documents.put(c, kept, document)
+        if on_insert is not None:
+            on_insert(c, kept)
         return kept
 
     try:

@@ -216,6 +216,19 @@ policies = Table(
     Index(None, "level", "owner_id", "position"),
 )
 
+# What a configuration file or the environment has made, so that it is known from what people added by hand.
+declarations = Table(
+    "declarations",
+    metadata,
+    Column("workspace_id", String, ForeignKey("workspaces.id"), primary_key=True),
+    Column("noun", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("origin", String, nullable=False),
+    Column("resource_id", String, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("applied_at", BigInteger, nullable=False),
+)
+
 executions = Table(
     "executions",
     metadata,
