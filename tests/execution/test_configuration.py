@@ -52,7 +52,7 @@ def test_a_variable_that_is_no_array_of_tables_is_named(text: str, place: str, m
         ({"name": "executor"}, "name", "reserved"),
         ({"url": None}, "url", "missing"),
         ({"url": 5}, "url", "a number"),
-        ({"url": "files.example"}, "url", "no address"),
+        ({"url": "files.example"}, "url", "not an address"),
         ({"endpoint": "https://other.example"}, "endpoint", "means the same"),
         ({"adress": "x"}, "adress", "unknown key"),
         ({"spec": "https://x.example"}, "spec", "unknown key"),

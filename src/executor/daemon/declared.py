@@ -1,6 +1,6 @@
 """The configuration that the daemon applies when it starts: `EXECUTOR_TOOL_SOURCES`, and a file of its operator.
 
-It is never looked for in the current directory: that may be somebody else's repository.
+It is never looked for in the current directory: that may be a repository of other people.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from executor.policy.decide import STRICTNESS
 WITHOUT: ApprovalDefaults = {"read": "allow", "write": "require_approval", "destructive": "require_approval"}
 
 
-def loosened(before: ApprovalDefaults, after: ApprovalDefaults) -> list[Effect]:
+def find_loosened(before: ApprovalDefaults, after: ApprovalDefaults) -> list[Effect]:
     """The effects whose calls need less than before."""
     was, now = {**WITHOUT, **before}, {**WITHOUT, **after}
     return [effect for effect in WITHOUT if STRICTNESS[now[effect]] < STRICTNESS[was[effect]]]

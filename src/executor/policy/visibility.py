@@ -77,12 +77,12 @@ def visibility_of(
         return None
     current = [one for one in mine if is_of_use(one, namespaces)]
 
-    def compiled(level: Level, *, reads: bool = False) -> tuple[CompiledPolicy, ...]:
+    def compile_level(level: Level, *, reads: bool = False) -> tuple[CompiledPolicy, ...]:
         found = (one for one in current if one.level == level and one.is_about_reads == reads)
         return tuple(compile_policy(one, actor_id, namespaces) for one in found)
 
-    levels = tuple(found for level in LEVELS if (found := compiled(level)))
-    return Visibility(levels, own_paths, compiled("source"), compiled("workspace", reads=True))
+    levels = tuple(found for level in LEVELS if (found := compile_level(level)))
+    return Visibility(levels, own_paths, compile_level("source"), compile_level("workspace", reads=True))
 
 
 def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:

@@ -131,7 +131,7 @@ def test_wrong_entries_are_named_and_stop_no_other(daemon: Daemon, notes: Notes)
     told = apply(daemon, {"sources": wrong, "policies": [{"name": "p", "pattern": "a..b", "action": "allow"}]})
     places = {one["place"]: one["message"] for one in told["problems"]}
     assert "declared twice" in places["x.json: sources[1].name"]
-    assert "added it by hand" in places["x.json: sources[2].name"]
+    assert "added by hand" in places["x.json: sources[2].name"]
     assert "no secret 'nowhere'" in places["x.json: sources[3].auth.secret"]
     assert "x.json: sources[4].type" in places and "x.json: policies[0]" in places
     assert [bool(one["error"]) for one in told["changes"]] == [False, True]

@@ -191,7 +191,7 @@ class Configuration:
             return
         before = await administration.find_own(self._database, terms.by, change.made.resource_id)
         if before.level != policy.level:
-            raise InvalidRequest(f"the policy belongs to the {before.level}", hint="give it another name")
+            raise InvalidRequest(f"the policy belongs to the {before.level}", hint="choose another name")
         await administration.change(self._database, terms.by, before.id, policy)
         await self._record(change, terms, before.id, entry.digest)
 

@@ -35,7 +35,7 @@ class EntryError(Exception):
 
 
 class Fields:
-    """The keys of a table, each asked for once; `finish` refuses what nobody asked for."""
+    """The keys of a table, each asked for once; `finish` refuses all others."""
 
     def __init__(self, found: dict[str, Any], within: str = "") -> None:
         self._found, self._within, self._known = found, within, set[str]()
@@ -219,7 +219,7 @@ def read_location(fields: Fields, kind: str) -> str:
         return f"python:{fields.text('module', required=True)}"
     location = fields.text("url", "endpoint", required=True)
     if not location.startswith(("http://", "https://")):
-        raise EntryError("url", "it is no address", "it begins with https:// or http://")
+        raise EntryError("url", "it is not an address", "it begins with https:// or http://")
     return location
 
 

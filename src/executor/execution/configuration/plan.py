@@ -22,7 +22,7 @@ from executor.model.digest import digest
 from executor.model.identity.actor import Member
 from executor.model.policy import ApprovalDefaults, Policy
 from executor.model.source import Source
-from executor.policy.approval_defaults import WITHOUT, loosened
+from executor.policy.approval_defaults import WITHOUT, find_loosened
 from executor.policy.drafts import text
 from executor.storage.catalog import declarations, policies, sources
 from executor.storage.credentials import secrets
@@ -127,7 +127,7 @@ def make_plan(document: Document, present: Present, *, prune: bool = False) -> P
 
 
 def name_of(entry: Entry) -> str:
-    """As far as it can be told, whatever else is wrong with the entry."""
+    """If it is there, whatever else is wrong with the entry."""
     name = entry.fields.get(IDENTITY[entry.noun])
     return name.strip().lower() if isinstance(name, str) and entry.noun == "member" else str(name or "").strip()
 
@@ -169,12 +169,12 @@ def compare_source(
         return "add", [*describe_source(entry), *describe_defaults({}, entry.defaults)]
     if made is None:
         hint = "rename this entry, or remove that source first: `executor sources remove`"
-        raise Clash("name", f"a source {entry.name!r} is there already, and somebody added it by hand", hint)
+        raise Clash("name", f"a source {entry.name!r} is there already, added by hand", hint)
     if made.digest == entry.digest:
         return "none", []
     where, _ = entry.digests
     if made.digest.partition(":")[0] != where:
-        lost = "the source is read again as a new one: its credentials go, and so do the approvals and policies for it"
+        lost = "it is connected as a new source: its credentials go, and so do the approvals and policies for it"
         return "replace", [*describe_source(entry), lost, *describe_defaults({}, entry.defaults)]
     return "change", [*describe_defaults(present.defaults[source.id], entry.defaults), *describe_auth(entry)]
 
@@ -196,7 +196,7 @@ def describe_auth(entry: SourceEntry) -> list[str]:
 
 
 def describe_defaults(before: ApprovalDefaults, after: ApprovalDefaults) -> list[str]:
-    looser = loosened(before, after)
+    looser = find_loosened(before, after)
     return [
         f"{effect} calls by default: {({**WITHOUT, **after})[effect]}{' (looser)' if effect in looser else ''}"
         for effect in WITHOUT

@@ -20,7 +20,7 @@ async def find_approval_defaults(database: Database, source: Source) -> Approval
 async def set_approval_defaults(
     database: Database, source: Source, defaults: ApprovalDefaults, *, by: Actor
 ) -> ApprovalDefaults:
-    """Instead of those that it has. An effect that is left out goes by what holds for every source."""
+    """Instead of those that it has. An effect that is left out has the built-in default."""
     check_level(by, "source")
 
     def job(c: Connection) -> ApprovalDefaults:

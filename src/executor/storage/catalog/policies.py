@@ -18,7 +18,7 @@ from executor.model.ids import new_id, now_ms
 from executor.model.policy import Action, ApprovalDefaults, Condition, Level, MadeFor, Policy
 from executor.model.source import Source
 from executor.model.tool import Effect
-from executor.policy.approval_defaults import loosened
+from executor.policy.approval_defaults import find_loosened
 from executor.storage.executions import events
 from executor.storage.executions.events import By, author
 from executor.storage.rows import dump, load
@@ -167,7 +167,9 @@ def put_approval_defaults(c: Connection, source: Source, defaults: ApprovalDefau
         c.execute(sa.insert(policies), _row(_approval_default(source, effect, action, author(by)[0])))
     _raise_revision(c, source.workspace_id)
     facts = {"id": source.id, "namespace": source.namespace, "before": dict(before), "after": dict(defaults)}
-    events.append(c, source.workspace_id, "source.defaults", {**facts, "loosened": loosened(before, defaults)}, by=by)
+    events.append(
+        c, source.workspace_id, "source.defaults", {**facts, "loosened": find_loosened(before, defaults)}, by=by
+    )
 
 
 def _approval_default(source: Source, effect: Effect, action: Action, by: str) -> Policy:

@@ -106,8 +106,8 @@ Action = Literal["allow", "require_approval", "deny"]
 
 
 class ApprovalDefaults(Body):
-    """What happens to calls of each effect that no policy decides about. An effect that is left out, or null, goes by
-    what holds for every source."""
+    """What happens to calls of each effect that no policy decides about. An effect that is left out, or null, has the
+    built-in default."""
 
     read: Action | None = None
     write: Action | None = None
