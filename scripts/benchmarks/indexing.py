@@ -118,7 +118,7 @@ async def measured(catalog: Catalog, database: Database, workspace_id: str, loca
     found.search_wall, found.search_cpu = time.perf_counter() - start, cpu_seconds() - spent
     found.search_growth_mb = peak_mb() - before
     spent = cpu_seconds()
-    await catalog.refresh(workspace_id, "api")
+    await catalog.lifecycle.refresh(workspace_id, "api")
     found.again_cpu = cpu_seconds() - spent
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,224 +18,10 @@ MEGABYTE = 1024 * 1024
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class LimitSettings:
-    """What one execution may use when it asks for nothing else. The same fields as `model.execution.Limits`."""
-
-    cpu_ms: int = 10_000
-    memory_bytes: int = 64 * MEGABYTE
-    wall_ms: int = 300_000
-    calls: int = 1_000
-    result_bytes: int = 64 * MEGABYTE
-    output_bytes: int = 8 * MEGABYTE
-    log_bytes: int = MEGABYTE
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    data_dir: Path
-    state_dir: Path
-    config_file: Path
-    host: str = "127.0.0.1"
-    port: int = 8788
-    database_url: str = ""
-    workers: int = 2
-    slots: int = 16
-    limits: LimitSettings = field(default_factory=LimitSettings)
-    approval_ttl_seconds: int = 7 * 86400
-    approval_limit_execution: int = 100
-    approval_limit_actor: int = 1_000
-    lost_answers: str = "ask"
-    retry_seconds: int = 120
-    file_bytes: int = 1024 * MEGABYTE
-    mcp_call_seconds: int = 60
-    mcp_total_seconds: int = 1800
-    max_code_bytes: int = 1_000_000
-    inline_bytes: int = 32 * 1024
-    allow_private_hosts: bool = False
-    refresh_seconds: int = 86400
-    log_level: str = "info"
-    secrets_key: str = "file"
-    secrets_environment: tuple[str, ...] = ()
-    vault_url: str = ""
-    vault_token_file: Path | None = None
-    public_url: str = ""
-    anonymous: str = "auto"
-    anonymous_executions: int = 500
-    anonymous_bytes: int = 32 * 1024 * 1024
-    anonymous_bytes_all: int = 512 * 1024 * 1024
-    mcp_issuer: str = ""
-    mcp_audience: str = ""
-    mcp_jwks_url: str = ""
-    mcp_scopes: tuple[str, ...] = ("executor:execute",)
-    mcp_workspace: str = ""
-    oidc_issuer: str = ""
-    oidc_client_id: str = ""
-    oidc_client_secret: str = ""
-    oidc_default_role: str = ""
-    deno_processes: int = 4
-    remote_url: str = ""
-    remote_token_file: Path | None = None
-    remote_callback_url: str = ""
-    typecheck: str = "error"
-    typecheck_unavailable: str = "warn"
-    tool_sources: str = ""
-    declared_file: Path | None = None
-
-    @classmethod
-    def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
-        config_file = _config_file(environ)
-        given = {**_from_file(config_file, required="EXECUTOR_CONFIG" in environ), **_from_environment(environ)}
-        values = {name: _convert(name, value) for name, value in given.items()}
-        limits = {name.removeprefix("limits."): values.pop(name) for name in list(values) if name.startswith("limits.")}
-        data_dir = values.pop("data_dir", None)
-        # A data directory chosen by hand brings its own state directory: two daemons must never share one.
-        state_dir = values.pop("state_dir", None) or (data_dir / "state" if data_dir else user_dir("state", environ))
-        return cls(
-            data_dir=data_dir or user_dir("data", environ),
-            state_dir=state_dir,
-            config_file=config_file,
-            limits=LimitSettings(**limits),
-            **values,
-        )
-
-    @property
-    def base_url(self) -> str:
-        return f"http://{bracket_host(self.host)}:{self.port}"
-
-    @property
-    def address(self) -> str:
-        """Where a browser finds this daemon: behind a proxy another address than the one that it listens on."""
-        return self.public_url or self.base_url
-
-    @property
-    def resource(self) -> str:
-        """What tokens for `/mcp` are issued for, by the name that clients know it by."""
-        return f"{self.address}/mcp"
-
-    @property
-    def resource_audience(self) -> str:
-        return self.mcp_audience or self.resource
-
-    @property
-    def admits_anonymous(self) -> bool:
-        """Whether strangers may have a workspace of their own; left to itself, only those on this machine."""
-        return self.anonymous == "on" or (self.anonymous == "auto" and _is_loopback(self.host))
-
-    @property
-    def database_file(self) -> Path:
-        return self.data_dir / "executor.db"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.data_dir / "daemon.lock"
-
-    @property
-    def operator_token_file(self) -> Path:
-        return self.data_dir / "operator.token"
-
-    @property
-    def agent_token_file(self) -> Path:
-        return self.data_dir / "agent.token"
-
-    @property
-    def pid_file(self) -> Path:
-        return self.state_dir / "daemon.pid"
-
-    @property
-    def log_file(self) -> Path:
-        return self.state_dir / "daemon.log"
-
-    @property
-    def daemon_file(self) -> Path:
-        return self.state_dir / "daemon.json"
-
-
 class _Given(NamedTuple):
     value: Any
     origin: str
     folder: Path
-
-
-def bracket_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def variable(name: str) -> str:
-    """The environment variable of a setting: `limits.cpu_ms` is `EXECUTOR_LIMITS_CPU_MS`."""
-    return "EXECUTOR_" + name.replace(".", "_").upper()
-
-
-def user_dir(kind: str, environ: Mapping[str, str]) -> Path:
-    """As platformdirs says; on Linux without importing it, which would cost every command a tenth of its time."""
-    if sys.platform == "linux":
-        variable, default = XDG[kind]
-        chosen = environ.get(variable, "").strip()
-        return Path(chosen if chosen.startswith("/") else Path(default).expanduser(), "executor")
-    import platformdirs
-
-    return Path(getattr(platformdirs, f"user_{kind}_dir")("executor", appauthor=False))
-
-
-def _config_file(environ: Mapping[str, str]) -> Path:
-    if chosen := environ.get("EXECUTOR_CONFIG"):
-        return Path(chosen).expanduser().absolute()
-    return user_dir("config", environ) / "config.toml"
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
-    folder = Path.cwd() if any(variable(name) in environ for name in PATHS) else Path()
-    found = {name: environ[variable(name)] for name in CONVERTERS if environ.get(variable(name))}
-    return {name: _Given(value, variable(name), folder) for name, value in found.items()}
-
-
-def _from_file(path: Path, *, required: bool) -> dict[str, _Given]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if required:
-            raise InvalidRequest(
-                f"the config file {path} (EXECUTOR_CONFIG) does not exist", hint="create it or unset EXECUTOR_CONFIG"
-            ) from None
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"the config file {path} can't be read: {error}", hint="make it readable UTF-8") from error
-    return {name: _Given(value, str(path), path.parent) for name, value in _flat(_parse(path, text), path).items()}
-
-
-def _parse(path: Path, text: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRequest(f"the config file {path} is not TOML: {error}", hint="correct that line") from error
-
-
-def _flat(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    limits = table.get("limits", {})
-    if not isinstance(limits, dict):
-        raise InvalidRequest(f"limits in {path} is {limits!r}, not a table", hint="write [limits] on a line of its own")
-    flat = {name: value for name, value in table.items() if name != "limits"}
-    flat |= {f"limits.{name}": value for name, value in limits.items()}
-    for name in flat:
-        if name not in CONVERTERS:
-            raise InvalidRequest(
-                f"unknown setting {name!r} in {path}", hint=f"the settings are: {', '.join(sorted(CONVERTERS))}"
-            )
-    return flat
-
-
-def _convert(name: str, given: _Given) -> Any:
-    try:
-        return CONVERTERS[name](given)
-    except ValueError as error:
-        value = "not a reference" if name in REFERENCES else repr(given.value)  # it may be the secret itself
-        raise InvalidRequest(
-            f"setting {name} is {value} (from {given.origin}): {error}",
-            hint=f"correct it in {given.origin} or remove it to use the default",
-            setting=name,
-        ) from None
 
 
 def _integer(low: int, high: int) -> Callable[[_Given], int]:
@@ -361,6 +147,225 @@ def _host(given: _Given) -> str:
     return host
 
 
+def _setting(default: Any, convert: Callable[[_Given], Any]) -> Any:
+    """A field that the config file and a variable can set; `convert` reads what they say."""
+    return field(default=default, metadata={"convert": convert})
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """What one execution may use when it asks for nothing else. The same fields as `model.execution.Limits`."""
+
+    cpu_ms: int = _setting(10_000, _integer(1, 24 * 3_600_000))
+    memory_bytes: int = _setting(64 * MEGABYTE, _integer(MEGABYTE, 4096 * MEGABYTE))
+    wall_ms: int = _setting(300_000, _integer(1, 30 * 86_400_000))
+    calls: int = _setting(1_000, _integer(0, 1_000_000))
+    result_bytes: int = _setting(64 * MEGABYTE, _integer(1, 64 * 1024 * MEGABYTE))
+    output_bytes: int = _setting(8 * MEGABYTE, _integer(1, 1024 * MEGABYTE))
+    log_bytes: int = _setting(MEGABYTE, _integer(0, 1024 * MEGABYTE))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    data_dir: Path = field(metadata={"convert": _path})
+    state_dir: Path = field(metadata={"convert": _path})
+    config_file: Path
+    host: str = _setting("127.0.0.1", _host)
+    port: int = _setting(8788, _integer(0, 65535))
+    database_url: str = _setting("", _text)
+    workers: int = _setting(2, _integer(1, 256))
+    slots: int = _setting(16, _integer(1, 1024))
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    approval_ttl_seconds: int = _setting(7 * 86400, _integer(1, 365 * 86400))
+    approval_limit_execution: int = _setting(100, _integer(1, 100_000))
+    approval_limit_actor: int = _setting(1_000, _integer(1, 1_000_000))
+    lost_answers: str = _setting("ask", _one_of("ask", "error"))
+    retry_seconds: int = _setting(120, _integer(0, 86400))
+    file_bytes: int = _setting(1024 * MEGABYTE, _integer(1024, 1024 * 1024 * MEGABYTE))
+    mcp_call_seconds: int = _setting(60, _integer(1, 86400))
+    mcp_total_seconds: int = _setting(1800, _integer(1, 86400))
+    max_code_bytes: int = _setting(1_000_000, _integer(1, 64 * MEGABYTE))
+    inline_bytes: int = _setting(32 * 1024, _integer(1024, 1024 * MEGABYTE))
+    allow_private_hosts: bool = _setting(False, _flag)
+    refresh_seconds: int = _setting(86400, _integer(0, 365 * 86400))
+    log_level: str = _setting("info", _level)
+    secrets_key: str = _setting("file", _one_of("file", "keyring"))
+    secrets_environment: tuple[str, ...] = _setting((), _names)
+    vault_url: str = _setting("", _origin)
+    vault_token_file: Path | None = _setting(None, _path)  # noqa: RUF009 - it makes a field
+    public_url: str = _setting("", _origin)
+    anonymous: str = _setting("auto", _one_of("auto", "on", "off"))
+    anonymous_executions: int = _setting(500, _integer(1, 1_000_000))
+    anonymous_bytes: int = _setting(32 * 1024 * 1024, _integer(1, 1024 * 1024 * MEGABYTE))
+    anonymous_bytes_all: int = _setting(512 * 1024 * 1024, _integer(1, 1024 * 1024 * MEGABYTE))
+    mcp_issuer: str = _setting("", _url)
+    mcp_audience: str = _setting("", _text)
+    mcp_jwks_url: str = _setting("", _url)
+    mcp_scopes: tuple[str, ...] = _setting(("executor:execute",), _words)
+    mcp_workspace: str = _setting("", _text)
+    oidc_issuer: str = _setting("", _url)
+    oidc_client_id: str = _setting("", _text)
+    oidc_client_secret: str = _setting("", _reference)
+    oidc_default_role: str = _setting("", _one_of("viewer", "member", "admin"))
+    deno_processes: int = _setting(4, _integer(1, 256))
+    remote_url: str = _setting("", _text)
+    remote_token_file: Path | None = _setting(None, _path)  # noqa: RUF009 - it makes a field
+    remote_callback_url: str = _setting("", _text)
+    typecheck: str = _setting("error", _one_of("error", "warn", "off"))
+    typecheck_unavailable: str = _setting("warn", _one_of("warn", "fail"))
+    tool_sources: str = _setting("", _json)
+    declared_file: Path | None = _setting(None, _path)  # noqa: RUF009 - it makes a field
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        config_file = _config_file(environ)
+        given = {**_from_file(config_file, required="EXECUTOR_CONFIG" in environ), **_from_environment(environ)}
+        values = {name: _convert(name, value) for name, value in given.items()}
+        limits = {name.removeprefix("limits."): values.pop(name) for name in list(values) if name.startswith("limits.")}
+        data_dir = values.pop("data_dir", None)
+        # A data directory chosen by hand brings its own state directory: two daemons must never share one.
+        state_dir = values.pop("state_dir", None) or (data_dir / "state" if data_dir else user_dir("state", environ))
+        return cls(
+            data_dir=data_dir or user_dir("data", environ),
+            state_dir=state_dir,
+            config_file=config_file,
+            limits=LimitSettings(**limits),
+            **values,
+        )
+
+    @property
+    def base_url(self) -> str:
+        return f"http://{bracket_host(self.host)}:{self.port}"
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds this daemon: behind a proxy another address than the one that it listens on."""
+        return self.public_url or self.base_url
+
+    @property
+    def resource(self) -> str:
+        """What tokens for `/mcp` are issued for, by the name that clients know it by."""
+        return f"{self.address}/mcp"
+
+    @property
+    def resource_audience(self) -> str:
+        return self.mcp_audience or self.resource
+
+    @property
+    def admits_anonymous(self) -> bool:
+        """Whether strangers may have a workspace of their own; left to itself, only those on this machine."""
+        return self.anonymous == "on" or (self.anonymous == "auto" and _is_loopback(self.host))
+
+    @property
+    def database_file(self) -> Path:
+        return self.data_dir / "executor.db"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.data_dir / "daemon.lock"
+
+    @property
+    def operator_token_file(self) -> Path:
+        return self.data_dir / "operator.token"
+
+    @property
+    def agent_token_file(self) -> Path:
+        return self.data_dir / "agent.token"
+
+    @property
+    def pid_file(self) -> Path:
+        return self.state_dir / "daemon.pid"
+
+    @property
+    def log_file(self) -> Path:
+        return self.state_dir / "daemon.log"
+
+    @property
+    def daemon_file(self) -> Path:
+        return self.state_dir / "daemon.json"
+
+
+def bracket_host(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting: `limits.cpu_ms` is `EXECUTOR_LIMITS_CPU_MS`."""
+    return "EXECUTOR_" + name.replace(".", "_").upper()
+
+
+def user_dir(kind: str, environ: Mapping[str, str]) -> Path:
+    """As platformdirs says; on Linux without importing it, which would cost every command a tenth of its time."""
+    if sys.platform == "linux":
+        variable, default = XDG[kind]
+        chosen = environ.get(variable, "").strip()
+        return Path(chosen if chosen.startswith("/") else Path(default).expanduser(), "executor")
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("executor", appauthor=False))
+
+
+def _config_file(environ: Mapping[str, str]) -> Path:
+    if chosen := environ.get("EXECUTOR_CONFIG"):
+        return Path(chosen).expanduser().absolute()
+    return user_dir("config", environ) / "config.toml"
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
+    folder = Path.cwd() if any(variable(name) in environ for name in PATHS) else Path()
+    found = {name: environ[variable(name)] for name in CONVERTERS if environ.get(variable(name))}
+    return {name: _Given(value, variable(name), folder) for name, value in found.items()}
+
+
+def _from_file(path: Path, *, required: bool) -> dict[str, _Given]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if required:
+            raise InvalidRequest(
+                f"the config file {path} (EXECUTOR_CONFIG) does not exist", hint="create it or unset EXECUTOR_CONFIG"
+            ) from None
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"the config file {path} can't be read: {error}", hint="make it readable UTF-8") from error
+    return {name: _Given(value, str(path), path.parent) for name, value in _flat(_parse(path, text), path).items()}
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidRequest(f"the config file {path} is not TOML: {error}", hint="correct that line") from error
+
+
+def _flat(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    limits = table.get("limits", {})
+    if not isinstance(limits, dict):
+        raise InvalidRequest(f"limits in {path} is {limits!r}, not a table", hint="write [limits] on a line of its own")
+    flat = {name: value for name, value in table.items() if name != "limits"}
+    flat |= {f"limits.{name}": value for name, value in limits.items()}
+    for name in flat:
+        if name not in CONVERTERS:
+            raise InvalidRequest(
+                f"unknown setting {name!r} in {path}", hint=f"the settings are: {', '.join(sorted(CONVERTERS))}"
+            )
+    return flat
+
+
+def _convert(name: str, given: _Given) -> Any:
+    try:
+        return CONVERTERS[name](given)
+    except ValueError as error:
+        value = "not a reference" if name in REFERENCES else repr(given.value)  # it may be the secret itself
+        raise InvalidRequest(
+            f"setting {name} is {value} (from {given.origin}): {error}",
+            hint=f"correct it in {given.origin} or remove it to use the default",
+            setting=name,
+        ) from None
+
+
 XDG = {
     "config": ("XDG_CONFIG_HOME", "~/.config"),
     "data": ("XDG_DATA_HOME", "~/.local/share"),
@@ -369,59 +374,10 @@ XDG = {
 PATHS = ("data_dir", "state_dir", "vault_token_file", "remote_token_file", "oidc_client_secret", "declared_file")
 REFERENCES = ("oidc_client_secret",)
 CONVERTERS: dict[str, Callable[[_Given], Any]] = {
-    "host": _host,
-    "port": _integer(0, 65535),
-    "data_dir": _path,
-    "state_dir": _path,
-    "database_url": _text,
-    "workers": _integer(1, 256),
-    "slots": _integer(1, 1024),
-    "approval_ttl_seconds": _integer(1, 365 * 86400),
-    "approval_limit_execution": _integer(1, 100_000),
-    "approval_limit_actor": _integer(1, 1_000_000),
-    "lost_answers": _one_of("ask", "error"),
-    "retry_seconds": _integer(0, 86400),
-    "file_bytes": _integer(1024, 1024 * 1024 * MEGABYTE),
-    "mcp_call_seconds": _integer(1, 86400),
-    "mcp_total_seconds": _integer(1, 86400),
-    "max_code_bytes": _integer(1, 64 * MEGABYTE),
-    "inline_bytes": _integer(1024, 1024 * MEGABYTE),
-    "allow_private_hosts": _flag,
-    "refresh_seconds": _integer(0, 365 * 86400),
-    "log_level": _level,
-    "secrets_key": _one_of("file", "keyring"),
-    "secrets_environment": _names,
-    "vault_url": _origin,
-    "vault_token_file": _path,
-    "public_url": _origin,
-    "anonymous": _one_of("auto", "on", "off"),
-    "anonymous_executions": _integer(1, 1_000_000),
-    "anonymous_bytes": _integer(1, 1024 * 1024 * MEGABYTE),
-    "anonymous_bytes_all": _integer(1, 1024 * 1024 * MEGABYTE),
-    "mcp_issuer": _url,
-    "mcp_audience": _text,
-    "mcp_jwks_url": _url,
-    "mcp_scopes": _words,
-    "mcp_workspace": _text,
-    "oidc_issuer": _url,
-    "oidc_client_id": _text,
-    "oidc_client_secret": _reference,
-    "oidc_default_role": _one_of("viewer", "member", "admin"),
-    "deno_processes": _integer(1, 256),
-    "remote_url": _text,
-    "remote_token_file": _path,
-    "remote_callback_url": _text,
-    "typecheck": _one_of("error", "warn", "off"),
-    "typecheck_unavailable": _one_of("warn", "fail"),
-    "tool_sources": _json,
-    "declared_file": _path,
-    "limits.cpu_ms": _integer(1, 24 * 3_600_000),
-    "limits.memory_bytes": _integer(MEGABYTE, 4096 * MEGABYTE),
-    "limits.wall_ms": _integer(1, 30 * 86_400_000),
-    "limits.calls": _integer(0, 1_000_000),
-    "limits.result_bytes": _integer(1, 64 * 1024 * MEGABYTE),
-    "limits.output_bytes": _integer(1, 1024 * MEGABYTE),
-    "limits.log_bytes": _integer(0, 1024 * MEGABYTE),
+    f"{prefix}{one.name}": one.metadata["convert"]
+    for group, prefix in ((Settings, ""), (LimitSettings, "limits."))
+    for one in fields(group)
+    if "convert" in one.metadata
 }
 OTHER_VARIABLES = ("EXECUTOR_CONFIG", "EXECUTOR_TOKEN", "EXECUTOR_WORKSPACE", "EXECUTOR_PROGRAM")
 VARIABLES = (*map(variable, CONVERTERS), *OTHER_VARIABLES)

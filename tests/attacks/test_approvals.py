@@ -176,7 +176,7 @@ async def test_5_the_document_changes_between_approval_and_call(harness: Executo
     body = {"content": {"application/json": {"schema": {"type": "object", "properties": {"key": {"type": "string"}}}}}}
     operation = {"tags": ["entries"], "operationId": "addEntry", "requestBody": body, "responses": {}}
     document |= {"paths": {"/transfers": {"post": operation}}, "servers": [{"url": harness.ledger.url}]}
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     request = SourceRequest(
         location="x.json",
         document=json.dumps(document).encode(),
@@ -196,7 +196,7 @@ async def test_5_the_base_url_changes_between_approval_and_call(harness: Executo
     """Defence: `destination(source)` in `Bindings.bind`."""
     outcome = await harness.run(WRITE)
     workspace_id, document = harness.executor.tenancy.workspace.id, f"{harness.ledger.url}/openapi.json"
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     elsewhere = SourceRequest(
         location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
     )

@@ -28,6 +28,7 @@ from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import wait_for
 from tests.support.daemon import Daemon
 from tests.support.ledger import effects
+from tests.support.submission import submit
 from tests.surfaces.api.daemon_server import running_daemon
 
 E = core.events
@@ -217,7 +218,7 @@ async def test_an_act_whose_record_can_not_be_written_does_not_happen(harness: E
     with pytest.raises(ExecutorError):
         await harness.settle(asked, "approve")
     with pytest.raises(ExecutorError):
-        await harness.executor.engine.submit(local.agent, "await tools.ledger.entries.listEntries({key: 'x'})")
+        await submit(harness.executor.engine, local.agent, "await tools.ledger.entries.listEntries({key: 'x'})")
     assert await database.read(lambda c: policies.listing(c, local.workspace.id)) == []
     assert (harness.effects(), harness.ledger.reads) == ([], 0)
     await database.write(lambda c: c.exec_driver_sql("drop trigger full") and None)
@@ -233,7 +234,7 @@ async def test_a_database_that_can_not_be_written_refuses_every_act(harness: Exe
     with pytest.raises(ExecutorError):
         await harness.policy("**", "allow")
     with pytest.raises(ExecutorError):
-        await harness.executor.engine.submit(local.agent, "return 1")
+        await submit(harness.executor.engine, local.agent, "return 1")
     assert await database.read(lambda c: policies.listing(c, local.workspace.id)) == []
     writer.execute("pragma query_only=0")
     await harness.policy("a.**", "deny")

@@ -75,7 +75,7 @@ async def test_29_a_base_url_or_a_document_inside_the_network(
         except ExecutorError:
             continue
         assert (await caught(harness, "tools.net.use.plain({})"))[0] in ("egress_refused", "upstream_unreachable")
-        await harness.executor.catalog.remove_source(harness.executor.tenancy.workspace.id, "net")
+        await harness.executor.catalog.lifecycle.remove(harness.executor.tenancy.workspace.id, "net")
     assert upstream.connections == 0
 
 

@@ -261,7 +261,7 @@ async def test_a_credential_rebound_to_another_host(harness: ConnectionHarness, 
     await harness.connect("token", {"token": CANARY})
     harness.service.extra = {"servers": [{"url": thief.url}]}
     harness.executor.egress.allow_private = True
-    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, (await harness.source()).id)
     paused = await harness.run("return await tools.guarded.use.bearer({})")
     [asked] = paused.interactions
     assert asked.prompt["credential"]["origin"] == thief.url and thief.calls == []
@@ -278,7 +278,7 @@ async def test_an_operation_with_a_server_of_its_own_gets_no_credential_of_the_s
     paths["/bearer"]["servers"] = [{"url": thief.url}]
     harness.service.extra = {"paths": paths}
     harness.executor.egress.allow_private = True
-    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, (await harness.source()).id)
     paused = await harness.run("return await tools.guarded.use.bearer({})")
     assert paused.execution.status == "paused" and thief.calls == []
 
@@ -308,7 +308,7 @@ async def test_host_content_length_or_authorization_overridden_by_arguments(harn
     paths["/query"]["get"]["parameters"] = [{"in": "query", "name": "api_key", "schema": {"type": "string"}}]
     paths["/header"]["get"]["parameters"] = [{"in": "header", "name": "X-Api-Key", "schema": {"type": "string"}}]
     harness.service.extra = {"paths": paths}
-    await harness.executor.catalog.refresh(harness.workspace_id, (await harness.source()).id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, (await harness.source()).id)
     for way in ("token", "query_key", "header_key"):
         await harness.connect(way, {"token" if way == "token" else "key": CANARY}, name=way)
     forged = "{Authorization: 'Bearer forged', Host: 'evil', 'Content-Length': '1', api_key: 'forged'}"

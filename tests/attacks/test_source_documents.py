@@ -190,7 +190,7 @@ async def test_42_a_source_changes_a_tool_after_it_was_approved(harness: Executo
     await connect(harness, first)
     paused = await harness.run('return await tools.doc.use.add({key: "k"})')
     workspace = harness.executor.tenancy.workspace.id
-    await harness.executor.catalog.remove_source(workspace, "doc")
+    await harness.executor.catalog.lifecycle.remove(workspace, "doc")
     second = document({"/entries": {"delete": {**parts, "operationId": "add", "requestBody": body}}})
     await connect(harness, second)
     await harness.settle(paused, "approve")

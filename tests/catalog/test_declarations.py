@@ -185,7 +185,7 @@ async def test_declarations_hold_what_the_code_names_and_nothing_else(harness: C
     every = await harness.catalog.declarations(harness.workspace, "typescript", [""])
     assert all(name in every.text for name in ("getA", "getB", "getC"))
     assert await harness.catalog.declarations(harness.workspace, "typescript", [""]) is every
-    await harness.catalog.remove_source(harness.workspace, "things")
+    await harness.catalog.lifecycle.remove(harness.workspace, "things")
     again = await harness.catalog.declarations(harness.workspace, "typescript", [""])
     assert "getA" not in again.text and again.digest != every.digest
 

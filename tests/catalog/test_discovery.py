@@ -333,7 +333,7 @@ async def test_what_a_removed_source_left_behind_is_swept(harness: CatalogHarnes
     folder = tmp_path / "search"
     indexes = Indexes(harness.database, folder)
     await indexes.of(harness.workspace)
-    await harness.catalog.remove_source(harness.workspace, "things")
+    await harness.catalog.lifecycle.remove(harness.workspace, "things")
     indexes.forget(harness.workspace)
     assert (await indexes.of(harness.workspace)).index.total == 0 and list(folder.iterdir()) == []
 

@@ -39,7 +39,7 @@ async def test_a_refresh_tells_what_was_added_removed_and_changed(harness: Catal
     await harness.connect({**LIST, **SHOP}, **parts())
     orders = {"/orders": {"get": {"operationId": "listOrders", "tags": ["orders"]}}}
     serve(harness, {**LIST, **orders}, **parts("integer"))
-    refreshed = await harness.catalog.refresh(harness.workspace, "things")
+    refreshed = await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     told = refreshed.differences
     assert told.added == ("things.orders.listOrders",)
     assert told.removed == ("things.shops.listShops",)
@@ -63,7 +63,7 @@ async def test_a_source_that_says_nothing_is_new_is_not_read_again(harness: Cata
         kind="openapi", location=location, namespace="things", consented=Consent(private_network=True)
     )
     await harness.catalog.add_source(harness.workspace, request)
-    refreshed = await harness.catalog.refresh(harness.workspace, "things")
+    refreshed = await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     assert refreshed.unchanged and not refreshed.differences
     assert refreshed.source.status == "connected"
     assert harness.upstream.requests[-1].headers["if-none-match"] == '"v1"'
@@ -76,10 +76,10 @@ async def test_a_version_that_was_called_can_be_read_after_the_source_has_change
     await harness.connect(LIST, **parts())
     before = await harness.tool("things.pets.listPets")
     serve(harness, LIST, **parts("integer"))
-    await harness.catalog.refresh(harness.workspace, "things")
+    await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     after = await harness.tool("things.pets.listPets")
     assert before.schema_digest != after.schema_digest
-    await harness.catalog.remove_source(harness.workspace, "things")
+    await harness.catalog.lifecycle.remove(harness.workspace, "things")
     for tool, kind in ((before, "string"), (after, "integer")):
         version = await harness.catalog.version(harness.workspace, tool.schema_digest)
         assert version["path"] == "things.pets.listPets"
@@ -95,7 +95,7 @@ async def test_what_does_not_change_is_stored_once(harness: CatalogHarness) -> N
     await harness.connect(LIST, **parts())
     assert (await count(harness, tool_versions), await count(harness, definitions)) == (1, 2)
     serve(harness, {**LIST, **SHOP}, **parts())
-    await harness.catalog.refresh(harness.workspace, "things")
+    await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     assert (await count(harness, tool_versions), await count(harness, definitions)) == (2, 2)
     assert await count(harness, tools) == 2  # rows of the generation before are gone
 
@@ -148,7 +148,7 @@ async def test_a_source_without_an_address_is_never_due(harness: CatalogHarness)
     source = await harness.catalog.add_source(harness.workspace, request)
     assert await harness.catalog.lifecycle.refresh_due(1, now_ms() + 10_000_000) == []
     with pytest.raises(Conflict, match="can't be refreshed"):
-        await harness.catalog.refresh(harness.workspace, source.id)
+        await harness.catalog.lifecycle.refresh(harness.workspace, source.id)
 
 
 async def test_operations_keep_their_names_when_the_document_around_them_changes(harness: CatalogHarness) -> None:
@@ -156,7 +156,7 @@ async def test_operations_keep_their_names_when_the_document_around_them_changes
     await harness.connect(unnamed)
     clash = {"/0": {"get": {"tags": ["t"], "operationId": "x"}}, **unnamed}
     serve(harness, clash)
-    refreshed = await harness.catalog.refresh(harness.workspace, "things")
+    refreshed = await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     assert refreshed.source.tool_count == 2
     assert not refreshed.differences.removed and not refreshed.differences.changed
     assert (await harness.tool("things.t.x")).binding["path"] == "/a"

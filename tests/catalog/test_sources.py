@@ -71,13 +71,13 @@ async def test_a_refresh_replaces_the_tools(harness: CatalogHarness) -> None:
     source = await harness.connect(LIST)
     await harness.catalog.search(harness.workspace, "others")
     harness.upstream.routes["/openapi.json"] = as_json(document(MORE))
-    fresh = await harness.catalog.refresh_source(harness.workspace, "things")
+    fresh = (await harness.catalog.lifecycle.refresh(harness.workspace, "things")).source
     assert (fresh.id, fresh.tool_count) == (source.id, 2)
     assert fresh.document_digest != source.document_digest
     found = await harness.catalog.search(harness.workspace, "others")
     assert found["bestPath"] == "things.things.listOthers"
     harness.upstream.routes["/openapi.json"] = as_json(document(LIST))
-    await harness.catalog.refresh_source(harness.workspace, source.id)
+    await harness.catalog.lifecycle.refresh(harness.workspace, source.id)
     assert await harness.catalog.tool(harness.workspace, "things.things.listOthers") is None
 
 
@@ -86,12 +86,12 @@ async def test_a_source_that_fails_keeps_its_tools(harness: CatalogHarness, repl
     await harness.connect(LIST)
     harness.upstream.routes["/openapi.json"] = reply
     with pytest.raises((SourceUnreachable, DocumentInvalid)):
-        await harness.catalog.refresh_source(harness.workspace, "things")
+        await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     source = await harness.catalog.source(harness.workspace, "things")
     assert source is not None and source.status == "failing" and source.error
     assert await harness.tool("things.things.listThings")
     harness.upstream.routes["/openapi.json"] = as_json(document(LIST))
-    assert (await harness.catalog.refresh_source(harness.workspace, "things")).status == "connected"
+    assert (await harness.catalog.lifecycle.refresh(harness.workspace, "things")).source.status == "connected"
 
 
 async def test_a_removed_source_offers_nothing_any_more(harness: CatalogHarness) -> None:
@@ -99,7 +99,7 @@ async def test_a_removed_source_offers_nothing_any_more(harness: CatalogHarness)
     parts = {"components": {"schemas": {"T": {"type": "object", "properties": {"a": {}}}}}}
     await harness.connect({"/a": {"get": {"operationId": "x", "tags": ["t"], "responses": answers(schema)}}}, **parts)
     tool = await harness.tool("things.t.x")
-    await harness.catalog.remove_source(harness.workspace, "things")
+    await harness.catalog.lifecycle.remove(harness.workspace, "things")
     assert await harness.catalog.tool(harness.workspace, "things.t.x") is None
     query = sa.select(sa.func.count()).select_from(tools)
     assert await harness.database.read(lambda c: c.execute(query).scalar_one()) == 0
@@ -138,7 +138,7 @@ async def test_namespaces_have_one_form(harness: CatalogHarness, namespace: str)
 
 
 async def test_an_unknown_source_or_kind_is_named(harness: CatalogHarness) -> None:
-    for act in (harness.catalog.refresh_source, harness.catalog.remove_source):
+    for act in (harness.catalog.lifecycle.refresh, harness.catalog.lifecycle.remove):
         with pytest.raises(NotFound, match="nope"):
             await act(harness.workspace, "nope")
     with pytest.raises(InvalidRequest, match="soap"):
@@ -149,7 +149,7 @@ async def test_a_source_of_another_workspace_is_out_of_reach(harness: CatalogHar
     source = await harness.connect(LIST)
     assert await harness.catalog.source("ws_other", source.id) is None
     with pytest.raises(NotFound):
-        await harness.catalog.remove_source("ws_other", source.id)
+        await harness.catalog.lifecycle.remove("ws_other", source.id)
 
 
 async def test_pages_go_through_all_tools_in_order(harness: CatalogHarness) -> None:

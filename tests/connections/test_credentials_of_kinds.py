@@ -90,7 +90,7 @@ async def test_a_server_that_lists_nothing_without_a_credential_is_read_once_it_
     assert (source.status, source.tool_count) == ("failing", 0) and source.config["auth"][0]["type"] == "http-bearer"
     offer = Offer(values={"token": CANARY})
     await harness.executor.connections.add(source, offer, by=harness.executor.tenancy.operator)
-    refreshed = await harness.executor.catalog.refresh(harness.workspace_id, source.id)
+    refreshed = await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, source.id)
     assert refreshed.source.status == "connected" and refreshed.source.tool_count == 2
     value(await harness.run("return await tools.remote.session({})"))
     assert process.stdout is not None
@@ -118,7 +118,7 @@ async def test_graphql_is_read_and_called_with_its_credential(harness: Connectio
         await harness.give(asked, {"value": CANARY}, placements=placements)
         done = await harness.wait(paused)
         assert done.execution.status == "completed", done.execution.failure
-        await harness.executor.catalog.refresh(harness.workspace_id, source.id)
+        await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, source.id)
 
 
 async def test_a_python_function_is_given_it_for_its_call(

@@ -182,7 +182,7 @@ async def test_a_source_that_moved_meanwhile_is_not_given_what_was_meant_for_the
     paused = await harness.run(BEARER)
     harness.service.extra = {"servers": [{"url": "https://elsewhere.example"}]}
     source = await harness.source()
-    await harness.executor.catalog.refresh(harness.workspace_id, source.id)
+    await harness.executor.catalog.lifecycle.refresh(harness.workspace_id, source.id)
     await harness.give(paused.interactions[0], {"token": "k-1"})
     paused = await harness.wait(paused)
     [again] = paused.interactions

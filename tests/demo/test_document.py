@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import json
 
-from executor.demo.document import document
+from executor.demo.server import DOCUMENT
 from executor.sources.openapi.kind import build_catalog
 from executor.sources.source_request import SourceRequest
 
 
 def test_the_document_of_the_sample_service_gives_all_its_tools() -> None:
     location = "https://demo.example/openapi.json"
-    loaded = build_catalog(SourceRequest(location=location), json.dumps(document()).encode(), location)
+    loaded = build_catalog(SourceRequest(location=location), json.dumps(DOCUMENT).encode(), location)
     assert loaded.skipped == ()
     assert {tool.path: tool.effect for tool in loaded.tools} == {
         "demo.invoices.listInvoices": "read",

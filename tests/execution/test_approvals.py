@@ -16,6 +16,7 @@ from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import calls, events, interactions
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a", amount: 5})'
 
@@ -178,7 +179,7 @@ async def test_a_policy_that_denies_meanwhile_overrules_the_approval(harness: Ex
 async def test_a_source_that_moved_meanwhile_is_asked_about_again(harness: ExecutorHarness) -> None:
     outcome = await harness.run(WRITE)
     workspace_id, document = harness.executor.tenancy.workspace.id, f"{harness.ledger.url}/openapi.json"
-    await harness.executor.catalog.remove_source(workspace_id, "ledger")
+    await harness.executor.catalog.lifecycle.remove(workspace_id, "ledger")
     elsewhere = SourceRequest(
         location=document, namespace="ledger", base_url="http://127.0.0.1:9", consented=Consent(private_network=True)
     )
@@ -252,7 +253,7 @@ async def test_a_run_with_work_left_takes_a_decision_without_parking(harness: Ex
         await slow;
         return [entry.key, after.key];
     """
-    execution = await harness.executor.engine.submit(agent, code)
+    execution = await submit(harness.executor.engine, agent, code)
     pending: list[Interaction] = []
     async with asyncio.timeout(120):
         while not pending:

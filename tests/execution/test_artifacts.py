@@ -22,6 +22,7 @@ from executor.storage.tables.core import calls as calls_table
 from executor.storage.tables.core import chunks
 from executor.storage.tables.core import executions as executions_table
 from tests.execution.conftest import ExecutorHarness, value
+from tests.support.submission import submit
 
 Reopen = Callable[[], Awaitable[ExecutorHarness]]
 ROWS = "Array.from({length: 4000}, (_, i) => ({id: i, name: `customer ${i}`}))"
@@ -129,8 +130,8 @@ async def test_a_tampered_artifact_does_not_replay(harness: ExecutorHarness) -> 
 
 async def test_a_run_that_lost_its_epoch_keeps_nothing(harness: ExecutorHarness) -> None:
     agent = harness.executor.tenancy.agent
-    execution = await harness.executor.engine.submit(
-        agent, f"await tools.ledger.slow.wait({{ms: 3000}}); return {ROWS}"
+    execution = await submit(
+        harness.executor.engine, agent, f"await tools.ledger.slow.wait({{ms: 3000}}); return {ROWS}"
     )
     await harness.executor.database.write(lambda c: executions.claim(c, execution.id))
     run = harness.executor.engine._dispatch.runs[execution.id]
@@ -153,7 +154,7 @@ async def test_a_full_disk_leaves_no_half_artifact_and_loses_nothing(
     monkeypatch.setattr(journal.executions, "finish", full)
     agent = harness.executor.tenancy.agent
     code = f"return (await {BIG}).data.length + {ROWS}.length + 'y'.repeat(40000)"
-    execution = await harness.executor.engine.submit(agent, code)
+    execution = await submit(harness.executor.engine, agent, code)
     outcome = await harness.wait(execution.id)
     assert value(outcome).startswith("204000y")
     assert refused == [2]  # the result was written already when the disk was full, and taken back with the rest

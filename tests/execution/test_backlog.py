@@ -11,6 +11,7 @@ from executor.execution.backlog import STANDBY, Backlog, Waiting
 from executor.settings import Settings
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 LANE = ("actor", "typescript")
 
@@ -50,7 +51,7 @@ async def test_a_queued_execution_says_so_ends_can_be_cancelled_and_is_waited_fo
     monkeypatch.setattr("executor.execution.backlog.STANDBY", 1)
     agent, engine = harness.executor.tenancy.agent, harness.executor.engine
     spin = "const ends = Date.now(); for (let n = 0; n < 3e6; n++); return %d"
-    submitted = [await engine.submit(agent, spin % n) for n in range(12)]
+    submitted = [await submit(engine, agent, spin % n) for n in range(12)]
     assert {one.status for one in submitted[4:]} == {"queued"}
     assert (await engine.cancel(agent, submitted[8].id)).status == "cancelled"
     others = [one for one in submitted if one is not submitted[8]]

@@ -11,6 +11,7 @@ from executor.model.execution import Limits
 from executor.storage.executions import calls, events
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 
 async def test_code_runs_and_gives_its_value(harness: ExecutorHarness) -> None:
@@ -156,7 +157,7 @@ async def test_more_calls_than_allowed_end_the_execution(harness: ExecutorHarnes
 
 async def test_cancelling_ends_a_running_execution_at_once(harness: ExecutorHarness) -> None:
     agent = harness.executor.tenancy.agent
-    execution = await harness.executor.engine.submit(agent, "await tools.ledger.slow.wait({ms: 30000})")
+    execution = await submit(harness.executor.engine, agent, "await tools.ledger.slow.wait({ms: 30000})")
     cancelled = await harness.executor.engine.cancel(agent, execution.id)
     assert cancelled.status == "cancelled"
     outcome = await harness.wait(execution.id)
@@ -190,7 +191,7 @@ async def test_a_write_under_way_at_a_cancel_is_reported_as_unknown(harness: Exe
     await harness.policy("ledger.**", "allow")
     harness.ledger.delay = 120.0
     agent = harness.executor.tenancy.agent
-    execution = await harness.executor.engine.submit(agent, 'await tools.ledger.entries.addEntry({key: "late"})')
+    execution = await submit(harness.executor.engine, agent, 'await tools.ledger.entries.addEntry({key: "late"})')
     await until(lambda: harness.ledger.posts > 0)
     cancelled = await harness.executor.engine.cancel(agent, execution.id)
     assert cancelled.failure is not None
@@ -237,7 +238,7 @@ async def test_a_lost_worker_loses_no_execution_and_repeats_no_call(harness: Exe
         await tools.ledger.entries.addEntry({key: "then"});
         return entry.key;
     """
-    execution = await harness.executor.engine.submit(agent, code)
+    execution = await submit(harness.executor.engine, agent, code)
     await until(lambda: len(harness.effects()) == 1)
     import os
     import signal
@@ -251,7 +252,7 @@ async def test_a_lost_worker_loses_no_execution_and_repeats_no_call(harness: Exe
 
 async def test_an_endless_loop_in_one_execution_leaves_the_others_alone(harness: ExecutorHarness) -> None:
     agent = harness.executor.tenancy.agent
-    hog = await harness.executor.engine.submit(agent, "while (true) {}", limits=Limits(cpu_ms=120_000))
+    hog = await submit(harness.executor.engine, agent, "while (true) {}", limits=Limits(cpu_ms=120_000))
     for _ in range(10):
         assert value(await harness.run("return 1 + 1")) == 2
     assert not (await harness.executor.engine.outcome(agent, hog.id)).execution.is_final

@@ -15,6 +15,7 @@ from executor.storage.tables.core import executions as executions_table
 from executor.storage.tables.core import tools as tools_table
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 Reopen = Callable[[], Awaitable[ExecutorHarness]]
 
@@ -83,7 +84,7 @@ async def test_stopping_the_daemon_parks_running_work_and_the_next_start_goes_on
         await tools.ledger.entries.addEntry({key: "two"});
         return "whole";
     """
-    execution = await harness.executor.engine.submit(harness.executor.tenancy.agent, code)
+    execution = await submit(harness.executor.engine, harness.executor.tenancy.agent, code)
     await until(lambda: len(harness.effects()) == 1)
     harness = await reopen()
     assert value(await harness.wait(execution.id)) == "whole"
@@ -252,7 +253,7 @@ async def test_a_run_fenced_off_by_another_owner_writes_nothing_more(reopen: Reo
     await harness.policy("ledger.**", "allow")
     agent = harness.executor.tenancy.agent
     code = 'await tools.ledger.slow.wait({ms: 3000}); await tools.ledger.entries.addEntry({key: "late"})'
-    execution = await harness.executor.engine.submit(agent, code)
+    execution = await submit(harness.executor.engine, agent, code)
     await harness.executor.database.write(lambda c: executions.claim(c, execution.id))
     await until(lambda: harness.executor.engine.live == 0)
     assert harness.effects() == []

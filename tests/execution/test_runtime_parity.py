@@ -20,6 +20,7 @@ from tests.execution.scenarios import PROGRAMS, RUNTIMES
 from tests.support.conditions import until
 from tests.support.daemon import Daemon
 from tests.support.ledger import Ledger, effects
+from tests.support.submission import submit
 
 Reopen = Callable[[], Awaitable[ExecutorHarness]]
 
@@ -257,7 +258,7 @@ async def test_workers_killed_in_the_middle_lose_no_execution(harness: ExecutorH
     await harness.policy("ledger.entries.*", "allow")
     engine, agent = harness.executor.engine, harness.executor.tenancy.agent
     code = case.code("slow pair")
-    execution = await engine.submit(agent, code, language=case.language, runtime=case.runtime)
+    execution = await submit(engine, agent, code, language=case.language, runtime=case.runtime)
     await until(lambda: len(harness.effects()) == 1)
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):  # gone with its parent, or not yet reaped

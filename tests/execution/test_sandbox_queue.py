@@ -11,6 +11,7 @@ import pytest
 from executor.settings import Settings
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
+from tests.support.submission import submit
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def settings(settings: Settings) -> Settings:
 async def test_executions_that_wait_for_a_timer_do_not_keep_others_out(harness: ExecutorHarness) -> None:
     agent = harness.executor.tenancy.agent
     sleeper = "await new Promise((resolve) => setTimeout(resolve, 8000)); return %d"
-    sleepers = [await harness.executor.engine.submit(agent, sleeper % n) for n in range(6)]
+    sleepers = [await submit(harness.executor.engine, agent, sleeper % n) for n in range(6)]
     for _ in range(3):
         assert value(await harness.run("return 1 + 1")) == 2
     statuses = [(await harness.executor.engine.outcome(agent, each.id)).execution.status for each in sleepers]
@@ -40,7 +41,7 @@ async def test_a_run_that_gave_its_place_up_repeats_no_call_when_it_goes_on(harn
         const entry = await tools.ledger.entries.addEntry({key: key + ":after"});
         return [slow.waited, entry.key === key + ":after"];
     """
-    slow = [await harness.executor.engine.submit(agent, code % n) for n in range(4)]
+    slow = [await submit(harness.executor.engine, agent, code % n) for n in range(4)]
     await until(lambda: len(harness.effects()) >= 4)
     assert value(await harness.run("return 7")) == 7
     outcomes = await asyncio.gather(*(harness.wait(each.id) for each in slow))
@@ -56,7 +57,7 @@ async def test_a_resting_run_can_be_cancelled_and_survives_a_restart_of_the_daem
 ) -> None:
     agent = harness.executor.tenancy.agent
     sleeper = "await new Promise((resolve) => setTimeout(resolve, 60000)); return 1"
-    sleepers = [await harness.executor.engine.submit(agent, sleeper) for _ in range(4)]
+    sleepers = [await submit(harness.executor.engine, agent, sleeper) for _ in range(4)]
     assert value(await harness.run("return 2")) == 2
     for each in sleepers:
         assert (await harness.executor.engine.cancel(agent, each.id)).status == "cancelled"

@@ -147,8 +147,8 @@ def waiting(request: SourceRequest, data: bytes) -> Loaded:
 
 async def test_a_document_that_is_not_read_in_time_is_given_up_and_its_process_ended(importable: None) -> None:
     told: list[str] = []
-    with pytest.raises(DocumentInvalid, match="within 5 seconds") as caught:
-        await apart.build(waiting, SourceRequest(context=ReadContext(progress=told.append)), b"x", large=0, seconds=5)
+    with pytest.raises(DocumentInvalid, match="within 15 seconds") as caught:
+        await apart.build(waiting, SourceRequest(context=ReadContext(progress=told.append)), b"x", large=0, seconds=15)
     assert caught.value.details["reason"] == "timeout"
     with pytest.raises(ProcessLookupError):
         os.kill(int(told[0]), 0)

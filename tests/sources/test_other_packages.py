@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.schemas.digests import with_digests
@@ -102,9 +102,9 @@ async def test_a_kind_of_another_package_is_added_called_and_read_again(kind: Pi
         tool = await home.catalog.tool(home.workspace, "birds.flight")
         assert tool is not None and tool.binding == {"operation": "fly", "wings": [2, {"left": True}]}
         assert await home.catalog.invoke(tool, {}, idempotency_key="key") == "2"
-        assert (await home.catalog.refresh(home.workspace, source.id)).unchanged
+        assert (await home.catalog.lifecycle.refresh(home.workspace, source.id)).unchanged
         kind.version = "2"
-        assert not (await home.catalog.refresh(home.workspace, source.id)).unchanged
+        assert not (await home.catalog.lifecycle.refresh(home.workspace, source.id)).unchanged
     first = {"again": False, "validators": {}, "names": {}, "origins": (), "private": False}
     second = {"again": True, "names": {"fly": "flight"}, "origins": ("http://loft.test:80",), "private": True}
     assert kind.readings == [first, *[{**second, "validators": {"version": "1"}}] * 2]

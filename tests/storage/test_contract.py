@@ -171,7 +171,7 @@ async def test_an_interaction_is_settled_once_and_used_once(database: Database, 
     await database.write(lambda c: interactions.insert(c, interaction))
 
     def settle(c: Connection) -> bool:
-        return interactions.settle(c, interaction.id, "approved", by="act_1", reason="fine", result=None) is not None
+        return interactions.settle(c, replace(interaction, status="approved", settled_by="act_1", reason="fine"))
 
     assert [await database.write(settle), await database.write(settle)] == [True, False]
     assert [await database.write(lambda c: interactions.use(c, interaction.id)) for _ in range(2)] == [True, False]

@@ -9,7 +9,8 @@ from executor.settings import Settings
 from executor.surfaces.cli import client, main
 
 
-def connect(settings: Settings) -> client.Client:
+def connect(settings: Settings | None = None) -> client.Client:
+    settings = settings or Settings.load()
     return client.Client(settings, RUNNING, client.token(settings))
 
 

@@ -11,7 +11,7 @@ from executor.connections.new_connection import Offer
 from executor.daemon.wiring.executor import Executor
 from executor.execution.approvals.credentials import provide
 from executor.execution.outcome import Outcome
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 from executor.model.interaction import Interaction
 from executor.model.source import Source
 from executor.sources.source_request import Consent, SourceRequest

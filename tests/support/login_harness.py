@@ -15,7 +15,7 @@ from executor.connections.oauth.code_flow import Begun, Callback
 from executor.connections.oauth.logins import Logins, Wish
 from executor.connections.oauth.new_connection import Connected
 from executor.daemon.wiring.oauth import reseal
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.network.client import Egress

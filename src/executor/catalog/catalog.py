@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy.engine import Connection
 
 from executor.catalog import description
-from executor.catalog.cache import Recent, WorkspaceCache
+from executor.catalog.cache import K, Recent, V, WorkspaceCache
 from executor.catalog.declarations.loader import Declared, declare
 from executor.catalog.description import BUDGET, Part, Wish
 from executor.catalog.page_hints import page_hint
@@ -25,8 +25,7 @@ from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.signature import COMPACT, FULL, signature
 from executor.connections.connections import Connections
 from executor.errors import InvalidRequest, NotFound, ToolError
-from executor.model.credentials.credential import Credential
-from executor.model.identity.actor import Actor
+from executor.model.credentials import Credential
 from executor.model.language import LANGUAGES, Language
 from executor.model.source import Source, choice_of, is_described, own_path
 from executor.model.tool import ALL, Effect, Tool
@@ -35,12 +34,12 @@ from executor.policy.visibility import Visibility
 from executor.schemas.examples import Accepts
 from executor.schemas.references import names_in
 from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
-from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, Probe, destination_of
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
-from executor.sources.lifecycle.persistence import OnInsert, Refreshed
+from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.registry import Kinds
-from executor.sources.source_request import Progress, SourceRequest, silent
+from executor.sources.source_request import SourceRequest
 from executor.storage.catalog import search_entries, tool_versions
 from executor.storage.catalog import sources as source_rows
 from executor.storage.catalog import tools as tool_rows
@@ -104,12 +103,8 @@ class Catalog:
         self, workspace_id: str, most: int, *, visibility: Visibility | None = None
     ) -> tuple[str, ...]:
         """The first ones, in their order, that have a tool `visibility` does not hide."""
-        cache, key = self._cache_of(workspace_id), (most, visibility and visibility.key)
-        found = cache.namespaces.get(key)
-        if found is None:
-            found = await self._database.read(lambda c: seen_namespaces(c, workspace_id, most, visibility))
-            cache.namespaces.put(key, found)
-        return found
+        cache, key = self._cache_of(workspace_id).namespaces, (most, visibility and visibility.key)
+        return await self._remember(cache, key, lambda c: seen_namespaces(c, workspace_id, most, visibility))
 
     async def check(self, tool: Tool, arguments: dict[str, Any], *, language: Language = "typescript") -> None:
         """Raises ToolError("invalid_arguments") with every problem, and what can be given as its hint."""
@@ -177,12 +172,8 @@ class Catalog:
 
     async def operations(self, source: Source) -> Operations:
         """What its tools are calls of, for requests that lead elsewhere and for documents that hold several."""
-        cache = self._cache_of(source.workspace_id)
-        found = cache.operations.get(source.id)
-        if found is None:
-            found = await self._database.read(lambda c: read_operations(tool_rows.bindings(c, source.id)))
-            cache.operations.put(source.id, found)
-        return found
+        cache = self._cache_of(source.workspace_id).operations
+        return await self._remember(cache, source.id, lambda c: read_operations(tool_rows.bindings(c, source.id)))
 
     async def destination(self, source: Source) -> str:
         """A digest of all that decides where and how the calls of a source are sent."""
@@ -282,13 +273,9 @@ class Catalog:
 
         Unknown names contribute nothing; `others` (the built-in tools) are always there.
         """
-        cache, wanted = self._cache_of(workspace_id), tuple(sorted(set(names)))
+        cache, wanted = self._cache_of(workspace_id).declared, tuple(sorted(set(names)))
         key = (language, wanted, tuple(tool.schema_digest for tool in others))
-        declared = cache.declared.get(key)
-        if declared is None:
-            declared = await self._database.read(lambda c: declare(c, workspace_id, language, wanted, others))
-            cache.declared.put(key, declared)
-        return declared
+        return await self._remember(cache, key, lambda c: declare(c, workspace_id, language, wanted, others))
 
     async def page(
         self,
@@ -312,10 +299,6 @@ class Catalog:
 
         return await self._database.read(read)
 
-    async def probe(self, request: SourceRequest) -> Probe:
-        """What a source would be, without connecting it."""
-        return await self.lifecycle.probe(request)
-
     async def changes(self, source: Source, at: int | None, *, after: str, limit: int) -> dict[str, Any]:
         """What a reading of the source changed, the last one that changed anything if none is named."""
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
@@ -327,18 +310,6 @@ class Catalog:
         if source.tool_count >= MANY_TOOLS:  # else the first search would wait for seconds
             self._indexes.prepare(workspace_id)
         return source
-
-    async def refresh(
-        self, workspace_id: str, id_or_namespace: str, progress: Progress = silent, *, by: Actor | None = None
-    ) -> Refreshed:
-        """A source that can't be read keeps its tools and is marked `failing`; the error says why."""
-        return await self.lifecycle.refresh(workspace_id, id_or_namespace, progress, by=by)
-
-    async def refresh_source(self, workspace_id: str, id_or_namespace: str) -> Source:
-        return (await self.refresh(workspace_id, id_or_namespace)).source
-
-    async def remove_source(self, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source:
-        return await self.lifecycle.remove(workspace_id, id_or_namespace, by=by)
 
     async def version(
         self, workspace_id: str, schema_digest: str, *, visibility: Visibility | None = None
@@ -360,6 +331,13 @@ class Catalog:
         await self.lifecycle.close()
         await self._indexes.close()
         await self._kinds.close()
+
+    async def _remember(self, cache: Recent[K, V], key: K, read: Callable[[Connection], V]) -> V:
+        found = cache.get(key)
+        if found is None:
+            found = await self._database.read(read)
+            cache.put(key, found)
+        return found
 
     def _cache_of(self, workspace_id: str) -> WorkspaceCache:
         cache = self._caches.get(workspace_id)

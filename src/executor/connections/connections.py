@@ -15,8 +15,7 @@ from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
 from executor.connections.source_headers import SourceHeaders, values_of
 from executor.errors import CredentialRequired, Forbidden, NotFound
-from executor.model.credentials.connection import Connection, ConnectionStatus
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Connection, ConnectionStatus, Credential
 from executor.model.event import Announcement
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require

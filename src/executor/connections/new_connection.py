@@ -14,7 +14,7 @@ from executor.connections.placement import Placement, check_placement, fill
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import Needed
 from executor.errors import Conflict, InvalidRequest, NotFound
-from executor.model.credentials.connection import DEFAULT_NAME, Connection, Scheme
+from executor.model.credentials import DEFAULT_NAME, Connection, Scheme
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import refusal_of
 from executor.model.ids import new_id, now_ms

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from executor.errors import InvalidRequest
-from executor.model.credentials.connection import Connection
-from executor.model.credentials.credential import Credential, Pairs
+from executor.model.credentials import Connection, Credential, Pairs
 from executor.model.digest import digest
 
 # Environment variables that change what a program is, not what it knows: none of them carries a credential.

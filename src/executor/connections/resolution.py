@@ -8,7 +8,7 @@ from typing import Any
 
 from executor.connections.origin import describe_origin, origin_of
 from executor.connections.schemes import Auth, Needed, way, ways
-from executor.model.credentials.connection import DEFAULT_NAME, Connection
+from executor.model.credentials import DEFAULT_NAME, Connection
 from executor.model.interaction import InteractionKind
 from executor.model.source import Source
 from executor.model.tool import Tool

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.connections.placement import Placement, inputs_of
-from executor.model.credentials.connection import Scheme
+from executor.model.credentials import Scheme
 
 Auth = Mapping[str, Any]  # `{"name", "type", "description", "details"}` of a source's config
 USERNAME = "username"

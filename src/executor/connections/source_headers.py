@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy.engine import Connection
 
-from executor.model.credentials.credential import PLAIN_HEADER, SECRET_VARIABLE
+from executor.model.credentials import PLAIN_HEADER, SECRET_VARIABLE
 from executor.model.known_keys import KnownConfig
 from executor.model.source import Source
 from executor.secrets.secrets import Secrets

@@ -55,7 +55,7 @@ class DemoHost:
                     hint=f"remove that source first: `executor sources remove {DEMO}`",
                 )
             if await self._serve(known):
-                known = await self._catalog.refresh_source(workspace_id, known.id)
+                known = (await self._catalog.lifecycle.refresh(workspace_id, known.id)).source
             return known, False
 
     async def close(self) -> None:

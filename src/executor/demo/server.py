@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from executor.demo.document import document
 from executor.demo.shop import Refused, Shop
 
 MAX_BODY = 1_000_000
+DOCUMENT = json.loads(Path(__file__).with_name("openapi.json").read_text(encoding="utf-8"))
 _ONE = re.compile(r"/invoices/([^/]+)\Z")
 _REFUNDS = re.compile(r"/invoices/([^/]+)/refunds\Z")
 
@@ -82,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
     def _route(self, body: Any) -> tuple[int, Any]:
         path, shop = urlsplit(self.path).path, self.server.shop
         if path == "/openapi.json" and self.command == "GET":
-            return 200, document()
+            return 200, DOCUMENT
         if path == "/customers" and self.command == "GET":
             return 200, shop.customers()
         if path == "/invoices":

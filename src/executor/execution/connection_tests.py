@@ -19,8 +19,7 @@ from executor.errors import DocumentInvalid, ExecutorError, ToolError
 from executor.execution.calls.credential import REFUSED, replace_hint
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.calls.subjects import check_following
-from executor.model.credentials.connection import Connection
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Connection, Credential
 from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.model.tool import Tool

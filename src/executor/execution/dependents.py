@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import may_see
 from executor.errors import Conflict
-from executor.model.credentials.connection import Connection as Credential
+from executor.model.credentials import Connection as Credential
 from executor.model.identity.actor import Actor
 from executor.model.policy import Policy
 from executor.model.source import Source

@@ -89,22 +89,6 @@ class Engine:
 
     # -- executions -----------------------------------------------------------------------------------------------
 
-    async def submit(
-        self,
-        actor: Actor,
-        code: str,
-        *,
-        language: str | None = None,
-        runtime: str | None = None,
-        limits: Limits | None = None,
-        typecheck: Typecheck | None = None,
-    ) -> Execution:
-        """Start it; durable when this returns."""
-        wanted = Submission(code, language, runtime, limits, typecheck)
-        execution, _, journal = await self._admit(actor, wanted)
-        await journal.durable()
-        return execution
-
     async def run(
         self,
         actor: Actor,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.model.event import Event
+from executor.model.event import Event, EventFilter
 from executor.model.identity.actor import Actor
 from executor.storage.catalog import policy_scope
 from executor.storage.database import Database
@@ -22,22 +22,12 @@ EXPORTED = 1_000  # events read at a time
 
 
 async def search(
-    database: Database,
-    by: Actor,
-    *,
-    actor_id: str = "",
-    type: str = "",
-    since: int = 0,
-    until: int | None = None,
-    before: int | None = None,
-    limit: int = 100,
+    database: Database, by: Actor, wanted: EventFilter, *, before: int | None = None, limit: int = 100
 ) -> tuple[Page[Event], dict[str, str]]:
     """Newest first, with the names of the actors by id."""
 
     def job(c: Connection) -> tuple[Page[Event], dict[str, str]]:
-        found = events.search(
-            c, by.workspace_id, actor_id=actor_id, type=type, since=since, until=until, before=before, limit=limit
-        )
+        found = events.search(c, by.workspace_id, wanted, before=before, limit=limit)
         return found, policy_scope.actor_names(c, by.workspace_id, {event.actor_id for event in found})
 
     return await database.search(job, SEARCH_SECONDS)

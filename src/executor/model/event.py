@@ -27,6 +27,16 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events to find. Empty fields match everything; `type` is a whole type, or ends in `.*`."""
+
+    actor_id: str = ""
+    type: str = ""
+    since: int = 0
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Announcement:
     """That an event was committed; anyone who wants its content reads it."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote, unquote_plus
 
-from executor.model.credentials.credential import Credential, Pairs
+from executor.model.credentials import Credential, Pairs
 from executor.model.digest import digest
 from executor.network.addresses import parse
 from executor.network.client import Outgoing

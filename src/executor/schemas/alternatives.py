@@ -10,7 +10,7 @@ from typing import Any
 
 from executor.model.tool import Schema, Skipped, Tool
 from executor.schemas.keywords import LISTS, MAPS, SINGLES
-from executor.schemas.references import PREFIX, components
+from executor.schemas.references import components, target_name
 
 MAX_ALTERNATIVES = 2_000
 # Words whose schemas are held against the same value as the schema they stand in.
@@ -48,12 +48,12 @@ def alternatives(schema: Any, counts: Mapping[str, int]) -> int:
     """How many schemas one value is held against."""
     total = 0
     for one in same_value(schema):
-        total += 1 + counts.get(target(one), 0)
+        total += 1 + counts.get(target_name(one), 0)
     return total
 
 
 def beside(schema: Any) -> set[str]:
-    return {target(one) for one in same_value(schema)}
+    return {target_name(one) for one in same_value(schema)}
 
 
 def same_value(schema: Any) -> Iterator[Schema]:
@@ -92,11 +92,6 @@ def places(node: Schema, word: str) -> Iterator[tuple[Any, Any, Any]]:
         yield from ((value, index, part) for index, part in enumerate(value))
     elif word in SINGLES:
         yield node, word, value
-
-
-def target(schema: Schema) -> str:
-    ref = schema.get("$ref")
-    return ref[len(PREFIX) :] if isinstance(ref, str) and ref.startswith(PREFIX) else ""
 
 
 def note(where: str) -> Skipped:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from executor.schemas.references import PREFIX
+from executor.schemas.references import target_name
 
 MOST = 50
 DEEPEST = 12
@@ -51,7 +51,7 @@ class Sides:
 
     def resolve(self, before: Any, after: Any) -> tuple[Any, Any] | None:
         """None if this pair was compared already."""
-        names = (reference(before), reference(after))
+        names = (target_name(before), target_name(after))
         if all(names):
             if names in self._seen:
                 return None
@@ -126,7 +126,7 @@ def kind(schema: Any) -> str:
     """In a word or two."""
     if not isinstance(schema, dict):
         return "" if schema is None else text(schema)
-    if name := reference(schema):
+    if name := target_name(schema):
         return name
     if "enum" in schema:
         return text(" | ".join(json.dumps(value, ensure_ascii=False) for value in schema["enum"][:20]))
@@ -138,11 +138,6 @@ def kind(schema: Any) -> str:
     return str(type) if type else next((word for word in ALTERNATIVES if word in schema), "anything")
 
 
-def reference(schema: Any) -> str:
-    ref = schema.get("$ref") if isinstance(schema, dict) else None
-    return ref[len(PREFIX) :] if isinstance(ref, str) and ref.startswith(PREFIX) else ""
-
-
 def refers(schema: Any) -> bool:
     """Equal schemas may still refer to definitions that differ."""
     return '"$ref"' in json.dumps(schema)
@@ -150,7 +145,7 @@ def refers(schema: Any) -> bool:
 
 def within(schema: Any, definitions: Mapping[str, Any]) -> Any:
     for _ in range(DEEPEST):
-        name = reference(schema)
+        name = target_name(schema)
         if not name or name not in definitions:
             break
         schema = {**definitions[name], **{word: value for word, value in schema.items() if word != "$ref"}}

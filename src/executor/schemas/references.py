@@ -16,6 +16,12 @@ _MARK = b'"$ref":"#/$defs/'
 _NAME = re.compile(rb'((?:[^"\\]|\\.)*)"')
 
 
+def target_name(schema: Any) -> str:
+    """The name of the definition that a schema refers to; empty if it refers to none."""
+    ref = schema.get("$ref") if isinstance(schema, dict) else None
+    return ref[len(PREFIX) :] if isinstance(ref, str) and ref.startswith(PREFIX) else ""
+
+
 def names_in(*values: Any) -> set[str]:
     """Names of the definitions that schemas point at directly."""
     found: set[str] = set()

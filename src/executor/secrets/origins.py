@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.engine import Connection
 
 from executor.errors import SecretElsewhere
-from executor.model.credentials.secret import Secret
+from executor.model.credentials import Secret
 from executor.model.identity.actor import Actor
 from executor.storage.credentials import secrets as rows
 from executor.storage.executions import events

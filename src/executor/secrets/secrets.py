@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, InvalidRequest, NotFound, SecretUnavailable
-from executor.model.credentials.secret import Provider as ProviderName
-from executor.model.credentials.secret import Secret
+from executor.model.credentials import Provider as ProviderName
+from executor.model.credentials import Secret
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
 from executor.model.ids import new_id, now_ms

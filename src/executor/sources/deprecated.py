@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 Request = TypeVar("Request")
 
 MOVED = {
-    "executor.model.connection": "executor.model.credentials.connection",
-    "executor.model.credential": "executor.model.credentials.credential",
+    "executor.model.connection": "executor.model.credentials",
+    "executor.model.credential": "executor.model.credentials",
     "executor.sources.apart": "executor.sources.documents.subprocess",
     "executor.sources.addresses": "executor.network.addresses",
     "executor.sources.credentials": "executor.network.credentials",

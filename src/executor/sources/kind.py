@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.digest import digest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Effect, Schema, Tool

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.policy import ApprovalDefaults
 from executor.model.source import ALL_TOOLS, Choice
 from executor.sources.deprecated import OldRequestNames, accept_old_names

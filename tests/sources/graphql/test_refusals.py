@@ -11,7 +11,7 @@ import pytest
 from graphql import GraphQLError
 
 from executor.errors import ToolError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Loaded
 from executor.sources.graphql import refusals
 from executor.sources.graphql.kind import GraphQL

@@ -50,14 +50,14 @@ async def test_a_server_that_is_away_keeps_its_tools_and_works_when_it_is_back(h
         before = await harness.paths()
         assert added.tool_count == len(before) > 10
     with pytest.raises(SourceUnreachable):
-        await harness.catalog.refresh(harness.workspace, "everything")
+        await harness.catalog.lifecycle.refresh(harness.workspace, "everything")
     source = await harness.catalog.source(harness.workspace, "everything")
     assert source is not None and source.status == "failing" and await harness.paths() == before
     with pytest.raises(ToolError) as away:
         await harness.call("everything.echo", message="?")
     assert away.value.tool_code == "upstream_unreachable" and away.value.tool_details == {"sent": False}
     with everything("http", url.split(":")[2].partition("/")[0]):
-        assert (await harness.catalog.refresh(harness.workspace, "everything")).source.status == "connected"
+        assert (await harness.catalog.lifecycle.refresh(harness.workspace, "everything")).source.status == "connected"
         assert await harness.call("everything.echo", message="back") == "Echo: back"
         await harness.catalog.close()
 
@@ -92,7 +92,7 @@ async def test_a_removed_source_lets_go_of_its_process(harness: McpHarness, tmp_
     child = int(log.read_text().split()[-1])
     leader = int(await harness.call("family.pid")) if has_called else 0
     assert alive(child)
-    await harness.catalog.remove_source(harness.workspace, "family")
+    await harness.catalog.lifecycle.remove(harness.workspace, "family")
     assert not alive(child) and not (leader and alive(leader))
 
 
@@ -101,7 +101,7 @@ async def test_a_removed_source_ends_its_session_with_the_server(harness: McpHar
         source = await harness.add(location=url)
         assert await harness.call("real.count") == "1"
         session = await kind._link_of(source).connect()
-        await harness.catalog.remove_source(harness.workspace, "real")
+        await harness.catalog.lifecycle.remove(harness.workspace, "real")
         assert not session.is_open
 
 
@@ -109,7 +109,7 @@ async def test_a_call_under_way_when_its_source_is_removed_has_an_unknown_outcom
     await harness.add(command=(sys.executable, HOSTILE, "calls"))
     waiting = asyncio.create_task(harness.call("calls.hang"))
     assert await harness.call("calls.work") == "done {}"  # so the first one has arrived
-    await harness.catalog.remove_source(harness.workspace, "calls")
+    await harness.catalog.lifecycle.remove(harness.workspace, "calls")
     with pytest.raises(ToolError) as cut:
         await waiting
     assert cut.value.tool_details == {"sent": True} and not cut.value.retryable

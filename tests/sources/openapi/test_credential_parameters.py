@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from executor.errors import ToolError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.network.addresses import parse

@@ -220,7 +220,7 @@ async def test_the_old_catalog_outlives_every_bad_answer(harness: CatalogHarness
     await harness.connect(PATHS)
     harness.upstream.routes["/openapi.json"] = script
     with pytest.raises(SourceError):
-        await harness.catalog.refresh_source(harness.workspace, "things")
+        await harness.catalog.lifecycle.refresh(harness.workspace, "things")
     harness.upstream.routes["/things"] = as_json([1])
     tool = await harness.tool("things.things.listThings")
     assert await harness.catalog.invoke(tool, {}, idempotency_key="") == "[1]"

@@ -221,9 +221,9 @@ def test_the_daemon_applies_its_configuration_when_it_starts(tmp_path: Path, not
     variable = json.dumps([openapi(notes, "given"), {"type": "nothing"}, openapi(notes, "filed")])
     for _ in range(2):
         with running_daemon(tmp_path, tool_sources=variable) as started:
-            wait_for(lambda: len(namespaces(started)) == 2)
+            done = {"source filed": "none", "source given": "none"}
+            wait_for(lambda: actions(started.post("/v1/configuration/plan", {}).json) == done)
             told = started.post("/v1/configuration/plan", {}).json
-            assert actions(told) == {"source filed": "none", "source given": "none"}
             assert [one["place"] for one in told["problems"]] == [
                 "EXECUTOR_TOOL_SOURCES[1].type",
                 "EXECUTOR_TOOL_SOURCES[2].name",

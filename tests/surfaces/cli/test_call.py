@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from executor.demo.server import DemoServer
+from executor.demo.server import DOCUMENT, DemoServer
 from executor.surfaces.cli import exit_codes
 from tests.support.conditions import wait_for
 from tests.surfaces.cli.conftest import Cli
@@ -177,9 +177,7 @@ def test_sources_tools_and_policies_can_be_looked_after(shared: Cli, shop: DemoS
 
 
 def test_a_source_can_come_from_a_file_and_go(shared: Cli) -> None:
-    from executor.demo.document import document
-
-    (shared.home / "api.json").write_text(json.dumps(document()))
+    (shared.home / "api.json").write_text(json.dumps(DOCUMENT))
     added = shared(
         "sources",
         "add",

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executor.surfaces.cli.output import as_json, clean, facts, table
+from executor.surfaces.cli.output import clean, facts, json_text, table
 
 HOSTILE = "a\x1b[2Jb\u202ec\u200bd\x9be\r\nf"
 
@@ -17,11 +17,11 @@ HOSTILE = "a\x1b[2Jb\u202ec\u200bd\x9be\r\nf"
     )
 )
 def test_printed_json_reads_back_as_the_same_value(value: object) -> None:
-    assert json.loads(as_json(value)) == value
+    assert json.loads(json_text(value)) == value
 
 
 def test_printed_json_can_not_move_the_cursor_or_reorder_text() -> None:
-    printed = as_json([HOSTILE, "\ud800", "grün 日本"])
+    printed = json_text([HOSTILE, "\ud800", "grün 日本"])
     assert json.loads(printed) == [HOSTILE, "\ud800", "grün 日本"]
     assert "grün 日本" in printed
     assert not set(printed) & {"\x1b", "\u202e", "\u200b", "\x9b", "\r", "\ud800"}
@@ -29,7 +29,7 @@ def test_printed_json_can_not_move_the_cursor_or_reorder_text() -> None:
 
 def test_printed_json_hides_no_text_in_characters_that_draw_nothing() -> None:
     hidden = "\U000e0041\u2800\u034f\ufe0f\u3164\xad\u180e\ufffa"
-    printed = as_json({hidden: hidden})
+    printed = json_text({hidden: hidden})
     assert printed.isascii() and json.loads(printed) == {hidden: hidden}
 
 

@@ -88,7 +88,6 @@ class Found:
 
     hits: list[Hit]
     total: int
-    understood: bool
     is_fit: bool = True
     strength: float = 0.0
 
@@ -108,7 +107,7 @@ def search(
     asked = parse_query(text, index.spoken, index.knows, index.nearest_words)
     gathered = gather(index, asked)
     if not gathered.slots:
-        return Found([], 0, understood=False)
+        return Found([], 0)
     if allowed is not None:
         gathered.scores[~allowed] = 0.0
     candidates = best(gathered.scores, max(CANDIDATES, limit))
@@ -131,7 +130,7 @@ def search(
     if order and meant is not None:
         is_fit = is_fit or bool(meant[candidates[order[0]]] >= NEAR_ENOUGH)
     strength = float(by_words[order[0]]) if order else 0.0
-    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), True, is_fit, strength)
+    return Found(hits, int(np.count_nonzero(gathered.scores > 0)), is_fit, strength)
 
 
 def score(index: Index, asked: Query, gathered: Gathered, candidates: Array) -> Array:

@@ -20,7 +20,7 @@ from executor.connections.oauth.http import BOUNDS, Wire
 from executor.connections.oauth.new_connection import OAUTH, Terms
 from executor.connections.oauth.token_endpoint import Client, Tokens
 from executor.errors import CredentialRequired, OAuthFailed, StorageError
-from executor.model.credentials.connection import Connection, ConnectionStatus
+from executor.model.credentials import Connection, ConnectionStatus
 from executor.model.ids import now_ms
 from executor.secrets.secrets import Secrets
 from executor.storage.credentials import connections

@@ -19,7 +19,7 @@ from executor.connections.oauth.endpoints import GrantType, check_origins, confi
 from executor.connections.oauth.http import Wire
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
 from executor.errors import Forbidden, NotFound, OAuthFailed
-from executor.model.credentials.connection import DEFAULT_NAME
+from executor.model.credentials import DEFAULT_NAME
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
 from executor.model.interaction import Interaction

@@ -17,7 +17,7 @@ from executor.connections.oauth.token_endpoint import Client, Endpoint, Tokens
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import BEARER, Needed
 from executor.errors import NotFound
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.source import Source

@@ -49,12 +49,16 @@ def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
         settings = Settings.load(environ)
     except ExecutorError as error:
         return [*checks, Check("configuration", "failure", error.message, error.hint)]
+    return [*checks, *examine_installation(settings)]
+
+
+def examine_installation(settings: Settings) -> list[Check]:
     from executor.daemon.doctor.runtimes import check_runtimes
     from executor.daemon.doctor.sandbox import check_sandbox, check_wasm
     from executor.daemon.doctor.web_ui import check_web
 
     sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings)]
-    return [*checks, *examine_place(settings), *sandbox, *check_checkers(), check_web(), check_discovery()]
+    return [*examine_place(settings), *sandbox, *check_checkers(), check_web(), check_discovery()]
 
 
 def examine_place(settings: Settings) -> list[Check]:
@@ -81,20 +85,8 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
     """From inside the daemon; off the event loop, since some of it takes a while."""
     import asyncio
 
-    from executor.daemon.doctor.runtimes import check_runtimes
-    from executor.daemon.doctor.sandbox import check_sandbox, check_wasm
-    from executor.daemon.doctor.web_ui import check_web
-
-    place, sandbox, runtimes, checkers, web = await asyncio.gather(
-        asyncio.to_thread(examine_place, executor.settings),
-        asyncio.to_thread(check_sandbox),
-        asyncio.to_thread(check_runtimes, executor.settings),
-        asyncio.to_thread(check_checkers),
-        asyncio.to_thread(check_web),
-    )
-    checks = [check_python(), check_variables(os.environ), *place, check_wasm(), *sandbox, *runtimes, *checkers, web]
-    checks.append(check_discovery())
-    return [check.to_dict() for check in checks]
+    found = await asyncio.to_thread(examine_installation, executor.settings)
+    return [check.to_dict() for check in (check_python(), check_variables(os.environ), *found)]
 
 
 def check_python() -> Check:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection as Database_
 from executor.catalog.catalog import Catalog
 from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.engine import Engine
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 
 if TYPE_CHECKING:
     from executor.connections.oauth.logins import Logins, OnConnected

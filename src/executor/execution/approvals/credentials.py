@@ -17,7 +17,7 @@ from executor.execution.approvals.expiry import Settled, check_open, is_past
 from executor.execution.approvals.requests import NEEDS
 from executor.execution.approvals.settlement import settle
 from executor.execution.engine import Engine
-from executor.model.credentials.connection import Connection
+from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor
 from executor.model.interaction import Interaction
 from executor.model.source import Source

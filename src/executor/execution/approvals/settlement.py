@@ -10,6 +10,7 @@ from executor.execution.journal.journal import interaction_event
 from executor.execution.policies.always import Always, add_policy
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
+from executor.model.ids import now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.storage.catalog import policies
 from executor.storage.executions import events, executions, interactions, permits
@@ -28,7 +29,9 @@ def settle(
     """Settle, and if the execution is parked, claim it in the same transaction: no decision is lost."""
     who, origin = (by.id, by.origin) if by else ("", "")
     covers = scope if status == "approved" else ""
-    at = interactions.settle(c, asked.id, status, by=who, reason=reason, result=result, origin=origin, scope=covers)
+    settled = replace(asked, status=status, settled_at=now_ms(), settled_by=who, settled_from=origin, reason=reason)
+    settled = replace(settled, result=result, scope=covers)
+    interactions.settle(c, settled)
     if covers == "execution":
         permits.add(c, asked)
     what, data = interaction_event(status, asked)
@@ -37,8 +40,7 @@ def settle(
     if resumed is not None:
         happened.append(("execution.resumed", {"epoch": resumed.epoch}))
     events.append_all(c, asked.workspace_id, asked.execution_id, happened, by=by)
-    settled = replace(asked, status=status, settled_at=at, settled_by=who, settled_from=origin, reason=reason)
-    return replace(settled, result=result, scope=covers), resumed
+    return settled, resumed
 
 
 def save_policy(c: Connection, asked: Interaction, always: Always, *, by: Actor) -> Interaction:

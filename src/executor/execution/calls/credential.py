@@ -6,8 +6,7 @@ from executor.connections.connections import Connections
 from executor.connections.resolution import Missing
 from executor.errors import CredentialRequired, ToolError
 from executor.execution.failures import tool_changed
-from executor.model.credentials.connection import DEFAULT_NAME, Connection
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import DEFAULT_NAME, Connection, Credential
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.secrets.redaction import redact, redact_json, redact_value

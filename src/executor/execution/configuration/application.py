@@ -152,14 +152,15 @@ class Configuration:
             await self._catalog.lifecycle.preview(request)
             await self._remove_source(change, terms)
         where, _ = entry.digests
+        known = entry.digest if entry.auth is None else f"{where}:"  # the rest when its credential is there too
 
         def on_insert(c: Connection, source: Source) -> None:
-            record(c, change, terms, source.id, f"{where}:")  # the rest when its credential is there too
+            record(c, change, terms, source.id, known)
 
         return await self._catalog.add_source(terms.by.workspace_id, request, by=terms.by, on_insert=on_insert)
 
     async def _remove_source(self, change: Change, terms: Terms) -> None:
-        removed = await self._catalog.remove_source(terms.by.workspace_id, change.name, by=terms.by)
+        removed = await self._catalog.lifecycle.remove(terms.by.workspace_id, change.name, by=terms.by)
         await deny_orphans(self._engine, removed, by=terms.by)
 
     async def _connect(self, source: Source, entry: SourceEntry, terms: Terms) -> None:

@@ -16,6 +16,7 @@ from executor.runtime.worker.seal import Layer
 
 ABORT_SECONDS = 10.0  # a program that was slowed down may take seconds to notice on a busy machine
 _GRACE_SECONDS = 60.0
+_MOST_PATIENCE, _MOST_IDLE_LOOKS = 20, 3
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 5.0
 _HOPELESS = 4  # failed starts in a row after which no one is kept waiting for a worker
 _WATCH_SECONDS = 1.0
@@ -197,10 +198,15 @@ class WorkerPool(ABC):
             self._watcher = asyncio.get_running_loop().call_later(_WATCH_SECONDS, self._look)
 
     def _look(self) -> None:
-        """The last resort: CPU time is bounded in the worker, so one that stays silent this long is broken."""
+        """The last resort: CPU time is bounded in the worker, so one that stays silent this long is broken.
+
+        On a busy machine a program that was slowed down gets its CPU time late: one that still runs has longer.
+        """
         now = asyncio.get_running_loop().time()
         for place, most in list(self._watched.items()):
-            if place.waiting and now - place.since > most:
+            silent = now - place.since if place.waiting else 0
+            place.idle_looks = place.idle_looks + 1 if silent > most and not place.worker.is_running else 0
+            if place.idle_looks > _MOST_IDLE_LOOKS or silent > _MOST_PATIENCE * most:
                 place.worker.broken("it did not answer", place)
         self._watcher = None
         if self._watched and not self._closing:

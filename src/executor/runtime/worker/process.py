@@ -113,6 +113,7 @@ class Place:
         self.waiting: deque[asyncio.Future[bytes]] = deque()
         self.stream = Stream(self._on_frame, lambda reason: worker.broken(reason, self), _LARGEST_READY)
         self.since = 0.0
+        self.idle_looks = 0  # in a row, at a worker that owes a reply
         self.hog_since: float | None = None
         self.is_settled = False  # a hog that has waited for its turn, and keeps its place
 
@@ -253,6 +254,15 @@ class Worker:
             if stream.transport is not None:
                 stream.transport.abort()
         self._on_end(self)
+
+    @property
+    def is_running(self) -> bool:
+        """A thread of it wants a processor: it is at work, however long it has been silent."""
+        try:
+            tasks = Path(f"/proc/{self.pid}/task").iterdir()
+            return any((task / "stat").read_bytes().rpartition(b") ")[2][:1] == b"R" for task in tasks)
+        except OSError:
+            return False
 
     def kill(self) -> None:
         if self._process is not None and self._process.poll() is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from executor.model.tool import Schema
-from executor.schemas.references import PREFIX
+from executor.schemas.references import target_name
 from executor.schemas.shapes.shape import (
     ANY_OBJECT,
     ANYTHING,
@@ -85,10 +85,7 @@ class ArgumentShapes:
         return both(parts)
 
     def _read_reference(self, schema: Schema, depth: int) -> Shape:
-        ref = schema["$ref"]
-        if not isinstance(ref, str) or not ref.startswith(PREFIX):
-            return ANYTHING
-        name = ref[len(PREFIX) :]
+        name = target_name(schema)
         target = self.definitions.get(name)
         if not isinstance(target, dict) or self._is_circular(name):
             return ANYTHING
@@ -208,9 +205,8 @@ def beside(schema: Any) -> Iterator[str]:
     while stack:
         node = stack.pop()
         if isinstance(node, dict):
-            ref = node.get("$ref")
-            if isinstance(ref, str) and ref.startswith(PREFIX):
-                yield ref[len(PREFIX) :]
+            if name := target_name(node):
+                yield name
             for word in ("allOf", "anyOf", "oneOf"):
                 parts = node.get(word)
                 stack.extend(parts if isinstance(parts, list) else ())

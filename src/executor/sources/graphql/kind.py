@@ -11,7 +11,7 @@ import orjson
 from graphql import GraphQLSchema
 
 from executor.errors import EgressRefused, SourceUnreachable
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.digest import digest
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool

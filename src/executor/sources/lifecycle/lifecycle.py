@@ -10,7 +10,7 @@ from typing import Any
 
 from executor.connections.connections import Connections
 from executor.errors import Conflict, ExecutorError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
 from executor.model.ids import now_ms

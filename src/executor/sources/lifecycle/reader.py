@@ -10,7 +10,7 @@ import orjson
 from executor.connections.connections import Connections
 from executor.connections.source_headers import values_of
 from executor.errors import SourceError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Loaded, Source
 from executor.secrets.redaction import redact
 from executor.sources.kind import Kind

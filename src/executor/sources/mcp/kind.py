@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.errors import ExecutorError, SourceError, SourceUnreachable, ToolError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
 from executor.network.addresses import parse

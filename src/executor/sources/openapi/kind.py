@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from executor.errors import EgressRefused, SourceUnreachable
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.known_keys import Pair
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool

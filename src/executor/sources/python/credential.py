@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 
 GIVEN: ContextVar[Credential | None] = ContextVar("executor_credential", default=None)
 

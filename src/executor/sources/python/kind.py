@@ -21,7 +21,7 @@ import orjson
 from pydantic import ValidationError
 
 from executor.errors import DocumentInvalid, SourceUnreachable, ToolError
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool

@@ -21,16 +21,34 @@ from executor.model.tool import Effect
 from executor.policy.approval_defaults import find_loosened
 from executor.storage.executions import events
 from executor.storage.executions.events import By, author
-from executor.storage.rows import dump, load
+from executor.storage.rows import WORDS, RowMapper, Stored, dump, load
 from executor.storage.tables.core import policies, sources, workspaces
 
 KEPT = ("id", "level", "owner_id", "position", "created_by", "created_at")  # whatever else of a policy is changed
 
 
+def _dump_made_for(made_for: MadeFor | None) -> str:
+    return dump({**asdict(made_for), "digests": sorted(made_for.digests)}) if made_for is not None else ""
+
+
+def _load_made_for(text: str) -> MadeFor | None:
+    if not text:
+        return None
+    facts = load(text)
+    return MadeFor(facts["destination"], frozenset(facts["digests"]), facts["host"], facts.get("basis", "always"))
+
+
+_conditions = Stored(
+    lambda conditions: dump([asdict(one) for one in conditions]),
+    lambda text: tuple(Condition(one["path"], one["test"], one["value"]) for one in load(text)),
+)
+_rows = RowMapper(Policy, conditions=_conditions, made_for=Stored(_dump_made_for, _load_made_for), excluded=WORDS)
+
+
 def listing(c: Connection, owner_id: str, level: Level = "workspace") -> list[Policy]:
     mine = (policies.c.level == level, policies.c.owner_id == owner_id)
     query = sa.select(policies).where(*mine).order_by(policies.c.position)
-    return [_policy(row) for row in c.execute(query)]
+    return _rows.every(c.execute(query))
 
 
 def in_force(c: Connection, workspace_id: str) -> list[Policy]:
@@ -50,14 +68,14 @@ def add(c: Connection, workspace_id: str, draft: Policy, position: int | None = 
     policy = replace(draft, id=new_id("pol"), position=place, created_by=by.id, created_at=now_ms())
     for later in present[place:]:
         _place(c, later.id, later.position + 1)
-    c.execute(sa.insert(policies), _row(policy))
+    c.execute(sa.insert(policies), _rows.values(policy))
     _note_change(c, workspace_id, "policy.added", policy, by)
     return policy
 
 
 def change(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> None:
     """Everything of it but its place and owner."""
-    values = {name: value for name, value in _row(policy).items() if name not in KEPT}
+    values = {name: value for name, value in _rows.values(policy).items() if name not in KEPT}
     c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values))
     _note_change(c, workspace_id, "policy.changed", policy, by)
 
@@ -147,7 +165,9 @@ def distrust(c: Connection, source: Source, digests: Collection[str]) -> None:
         kept = made_for.digests - set(digests)
         if kept != made_for.digests:
             rest = replace(policy, made_for=replace(made_for, digests=kept))
-            c.execute(sa.update(policies).where(policies.c.id == policy.id).values(made_for=_row(rest)["made_for"]))
+            c.execute(
+                sa.update(policies).where(policies.c.id == policy.id).values(made_for=_dump_made_for(rest.made_for))
+            )
             _raise_revision(c, source.workspace_id)
             events.append(c, source.workspace_id, "policy.restrained", _facts(rest))
 
@@ -164,12 +184,11 @@ def put_approval_defaults(c: Connection, source: Source, defaults: ApprovalDefau
         return
     _remove_approval_defaults(c, source)
     for effect, action in defaults.items():
-        c.execute(sa.insert(policies), _row(_approval_default(source, effect, action, author(by)[0])))
+        c.execute(sa.insert(policies), _rows.values(_approval_default(source, effect, action, author(by)[0])))
     _raise_revision(c, source.workspace_id)
-    facts = {"id": source.id, "namespace": source.namespace, "before": dict(before), "after": dict(defaults)}
-    events.append(
-        c, source.workspace_id, "source.defaults", {**facts, "loosened": find_loosened(before, defaults)}, by=by
-    )
+    facts: dict[str, Any] = {"id": source.id, "namespace": source.namespace}
+    facts |= {"before": dict(before), "after": dict(defaults), "loosened": find_loosened(before, defaults)}
+    events.append(c, source.workspace_id, "source.defaults", facts, by=by)
 
 
 def _approval_default(source: Source, effect: Effect, action: Action, by: str) -> Policy:
@@ -230,41 +249,3 @@ def _affected_workspaces(c: Connection, workspace_id: str, policy: Policy) -> li
     if policy.level != "organization":
         return [workspace_id]
     return list(c.execute(sa.select(workspaces.c.id).where(workspaces.c.organization_id == policy.owner_id)).scalars())
-
-
-def _row(policy: Policy) -> dict[str, Any]:
-    made_for = policy.made_for
-    return {
-        **asdict(policy),
-        "conditions": dump([asdict(one) for one in policy.conditions]),
-        "made_for": dump({**asdict(made_for), "digests": sorted(made_for.digests)}) if made_for is not None else "",
-        "excluded": dump(list(policy.excluded)),
-    }
-
-
-def _policy(row: Any) -> Policy:
-    return Policy(
-        row.id,
-        row.level,
-        row.owner_id,
-        row.position,
-        row.pattern,
-        row.action,
-        tuple(Condition(one["path"], one["test"], one["value"]) for one in load(row.conditions)),
-        row.actor_id,
-        row.source_id,
-        row.effect,
-        row.note,
-        row.created_by,
-        row.created_at,
-        _made_for(row.made_for),
-        tuple(load(row.excluded)),
-        row.retired_at,
-    )
-
-
-def _made_for(text: str) -> MadeFor | None:
-    if not text:
-        return None
-    facts = load(text)
-    return MadeFor(facts["destination"], frozenset(facts["digests"]), facts["host"], facts.get("basis", "always"))

@@ -14,14 +14,19 @@ from executor.model.tool import Skipped
 from executor.storage.catalog.tools import Differences
 from executor.storage.executions import events
 from executor.storage.executions.events import By
-from executor.storage.rows import dump, load
+from executor.storage.rows import JSON, RowMapper, Stored, dump, load
 from executor.storage.tables.core import sources, workspaces
 
 TOLD = 50
+_skipped = Stored(
+    lambda skipped: dump([[one.where, one.reason] for one in skipped]),
+    lambda text: tuple(Skipped(where, reason) for where, reason in load(text)),
+)
+_rows = RowMapper(Source, config=JSON, skipped=_skipped)
 
 
 def insert(c: Connection, source: Source, *, by: By = None) -> None:
-    c.execute(sa.insert(sources), _row(source))
+    c.execute(sa.insert(sources), _rows.values(source))
     note_change(c, source, "source.added", by=by)
 
 
@@ -35,7 +40,7 @@ def replace(
 ) -> bool:
     """False if it is gone. `differences` are what reading it again changed, or another `choice` of its tools."""
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
-    if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
+    if not c.execute(sa.update(sources).where(*mine).values(_rows.values(source))).rowcount:
         return False
     more = summarize(differences) if differences is not None else {}
     if choice is not None:
@@ -53,7 +58,7 @@ def rename(c: Connection, source: Source, *, by: By = None) -> None:
 def list_hosted(c: Connection) -> list[Source]:
     """Of all workspaces: those whose service the daemon runs itself."""
     query = sa.select(sources).where(sources.c.config.contains(f'"{HOSTED}":"', autoescape=True))
-    return [source for source in map(_source, c.execute(query)) if hosted_as(source)]
+    return [source for source in map(_rows.noun, c.execute(query)) if hosted_as(source)]
 
 
 def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
@@ -66,7 +71,7 @@ def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
 def relabel(c: Connection, source: Source, differences: Differences, renamed: dict[str, str], *, by: By = None) -> bool:
     """Its tools have other names or descriptions. False if it is gone."""
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
-    if not c.execute(sa.update(sources).where(*mine).values(_row(source))).rowcount:
+    if not c.execute(sa.update(sources).where(*mine).values(_rows.values(source))).rowcount:
         return False
     names = {"renamed": dict(list(renamed.items())[:TOLD]), "reworded": list(differences.reworded[:TOLD])}
     note_change(c, source, "source.relabelled", names, by=by)
@@ -97,18 +102,16 @@ def get(c: Connection, workspace_id: str, id_or_namespace: str) -> Source | None
     if not id_or_namespace.isascii():  # ids and namespaces are; other text may not even be storable
         return None
     named = sa.or_(sources.c.id == id_or_namespace, sources.c.namespace == id_or_namespace)
-    row = c.execute(sa.select(sources).where(sources.c.workspace_id == workspace_id, named)).first()
-    return _source(row) if row is not None else None
+    return _rows.first(c.execute(sa.select(sources).where(sources.c.workspace_id == workspace_id, named)))
 
 
 def by_id(c: Connection, source_id: str) -> Source | None:
-    row = c.execute(sa.select(sources).where(sources.c.id == source_id)).first()
-    return _source(row) if row is not None else None
+    return _rows.first(c.execute(sa.select(sources).where(sources.c.id == source_id)))
 
 
 def listing(c: Connection, workspace_id: str) -> list[Source]:
     query = sa.select(sources).where(sources.c.workspace_id == workspace_id).order_by(sources.c.namespace)
-    return [_source(row) for row in c.execute(query)]
+    return _rows.every(c.execute(query))
 
 
 def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
@@ -130,7 +133,7 @@ def host_of(config: KnownConfig) -> str:
 
 def everywhere(c: Connection) -> list[Source]:
     """Of all workspaces: for the daemon's own upkeep, never for an answer to someone."""
-    return [_source(row) for row in c.execute(sa.select(sources).order_by(sources.c.id))]
+    return _rows.every(c.execute(sa.select(sources).order_by(sources.c.id)))
 
 
 def note_change(c: Connection, source: Source, type: str, more: dict[str, Any] | None = None, *, by: By = None) -> None:
@@ -147,39 +150,3 @@ def note_change(c: Connection, source: Source, type: str, more: dict[str, Any] |
         **(more or {}),
     }
     events.append(c, source.workspace_id, type, data, by=by)
-
-
-def _row(source: Source) -> dict[str, Any]:
-    return {
-        "id": source.id,
-        "workspace_id": source.workspace_id,
-        "kind": source.kind,
-        "namespace": source.namespace,
-        "name": source.name,
-        "config": dump(source.config),
-        "status": source.status,
-        "document_digest": source.document_digest,
-        "error": source.error,
-        "tool_count": source.tool_count,
-        "skipped": dump([[one.where, one.reason] for one in source.skipped]),
-        "created_at": source.created_at,
-        "refreshed_at": source.refreshed_at,
-    }
-
-
-def _source(row: Any) -> Source:
-    return Source(
-        id=row.id,
-        workspace_id=row.workspace_id,
-        kind=row.kind,
-        namespace=row.namespace,
-        name=row.name,
-        config=load(row.config),
-        status=row.status,
-        document_digest=row.document_digest,
-        error=row.error,
-        tool_count=row.tool_count,
-        skipped=tuple(Skipped(where, reason) for where, reason in load(row.skipped)),
-        created_at=row.created_at,
-        refreshed_at=row.refreshed_at,
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -33,13 +33,13 @@ class Definition:
 
 
 def add_definitions(c: Connection, workspace_id: str, rows: Sequence[DefinitionRow]) -> None:
-    _inserting(c, definitions_table, DEFINITION_COLUMNS).rows(c, [(workspace_id, *row) for row in rows])
+    _inserting(c, definitions_table).rows(c, [(workspace_id, *row) for row in rows])
 
 
 def add_tools(c: Connection, workspace_id: str, rows: Sequence[ToolRow]) -> None:
     created_at = now_ms()
     values = [(workspace_id, *_values(row), created_at) for row in rows]
-    _inserting(c, tool_versions, TOOL_COLUMNS).rows(c, values)
+    _inserting(c, tool_versions).rows(c, values)
 
 
 def get(c: Connection, workspace_id: str, digest: str) -> Tool | None:
@@ -108,41 +108,17 @@ def definitions(c: Connection, workspace_id: str, digests: Iterable[str]) -> lis
     return found
 
 
-def _values(row: ToolRow) -> tuple[Any, ...]:
-    return (
-        row.schema_digest,
-        row.path,
-        row.description,
-        row.effect,
-        row.idempotent,
-        row.input_schema,
-        row.output_schema,
-        row.binding,
-        row.links,
-    )
-
-
-DEFINITION_COLUMNS = ("workspace_id", "digest", "name", "schema", "links")
-TOOL_COLUMNS = (
-    "workspace_id",
-    "digest",
-    "path",
-    "description",
-    "effect",
-    "idempotent",
-    "input_schema",
-    "output_schema",
-    "binding",
-    "links",
-    "created_at",
+_values = attrgetter(
+    "schema_digest",
+    *("path", "description", "effect", "idempotent", "input_schema", "output_schema", "binding", "links"),
 )
 _statements: dict[tuple[str, str], Many] = {}
 
 
-def _inserting(c: Connection, table: sa.Table, columns: tuple[str, ...]) -> Many:
+def _inserting(c: Connection, table: sa.Table) -> Many:
     """What is there already stays: equal digests mean equal content."""
     key = (c.dialect.name, table.name)
     if key not in _statements:
         dialect = postgresql if c.dialect.name == "postgresql" else sqlite
-        _statements[key] = Many(dialect.insert(table).on_conflict_do_nothing(), columns=columns)
+        _statements[key] = Many(dialect.insert(table).on_conflict_do_nothing(), columns=tuple(table.c.keys()))
     return _statements[key]

@@ -232,18 +232,7 @@ def _tool(row: Any) -> Tool:
     )
 
 
-COLUMNS = (  # in the order of the table's
-    "source_id",
-    "generation",
-    "path",
-    "workspace_id",
-    "description",
-    "effect",
-    "tags",
-    "deprecated",
-    "schema_digest",
-)
-_insert = Many(sa.insert(tools_table), columns=COLUMNS)
+_insert = Many(sa.insert(tools_table), columns=tuple(tools_table.c.keys()))
 _delete = Many(
     sa.delete(tools_table).where(
         tools_table.c.source_id == sa.bindparam("s"),

@@ -8,10 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection as Database
 
-from executor.model.credentials.connection import Connection, ConnectionStatus
+from executor.model.credentials import Connection, ConnectionStatus
 from executor.model.event import Announcement
 from executor.model.ids import now_ms
-from executor.storage.rows import dump, load
+from executor.storage.rows import JSON, WORDS, RowMapper
 from executor.storage.tables.access import connections, grants
 
 
@@ -29,6 +29,8 @@ class Grant:
 
 
 CHANGED = "connection.changed"
+_rows = RowMapper(Connection, inputs=JSON, options=JSON)
+_grants = RowMapper(Grant, scopes=WORDS)
 
 
 def announce(c: Database) -> None:
@@ -38,14 +40,14 @@ def announce(c: Database) -> None:
 
 
 def insert(c: Database, connection: Connection) -> None:
-    c.execute(sa.insert(connections), _values(connection))
+    c.execute(sa.insert(connections), _rows.values(connection))
     announce(c)
 
 
 def update(c: Database, connection: Connection) -> None:
     """Everything about how it is used; its revision rises, so what was approved with the old one is asked again."""
-    kept = ("id", "workspace_id", "source_id", "created_by", "created_at")
-    values = {name: value for name, value in _values(connection).items() if name not in kept}
+    kept = ("id", "workspace_id", "source_id", "created_by", "created_at", "last_used_at")
+    values = {name: value for name, value in _rows.values(connection).items() if name not in kept}
     raised = {**values, "revision": connections.c.revision + 1, "updated_at": now_ms()}
     c.execute(sa.update(connections).where(connections.c.id == connection.id).values(**raised))
     announce(c)
@@ -66,24 +68,22 @@ def raise_revision(c: Database, connection_id: str) -> None:
 
 def get(c: Database, workspace_id: str, connection_id: str) -> Connection | None:
     mine = (connections.c.workspace_id == workspace_id, connections.c.id == connection_id)
-    row = c.execute(sa.select(connections).where(*mine)).first()
-    return _connection(row) if row else None
+    return _rows.first(c.execute(sa.select(connections).where(*mine)))
 
 
 def find_named(c: Database, source_id: str, actor_id: str, name: str) -> Connection | None:
     mine = (connections.c.source_id == source_id, connections.c.actor_id == actor_id, connections.c.name == name)
-    row = c.execute(sa.select(connections).where(*mine)).first()
-    return _connection(row) if row else None
+    return _rows.first(c.execute(sa.select(connections).where(*mine)))
 
 
 def of_source(c: Database, source_id: str) -> list[Connection]:
     query = sa.select(connections).where(connections.c.source_id == source_id)
-    return [_connection(row) for row in c.execute(query.order_by(connections.c.actor_id.desc(), connections.c.id))]
+    return _rows.every(c.execute(query.order_by(connections.c.actor_id.desc(), connections.c.id)))
 
 
 def listing(c: Database, workspace_id: str) -> list[Connection]:
     query = sa.select(connections).where(connections.c.workspace_id == workspace_id).order_by(connections.c.id)
-    return [_connection(row) for row in c.execute(query)]
+    return _rows.every(c.execute(query))
 
 
 def using(c: Database, workspace_id: str, secret_id: str) -> list[Connection]:
@@ -102,14 +102,13 @@ def touch(c: Database, connection_id: str, at: int) -> None:
 
 
 def grant(c: Database, connection_id: str) -> Grant | None:
-    row = c.execute(sa.select(grants).where(grants.c.connection_id == connection_id)).first()
-    return _grant(row) if row else None
+    return _grants.first(c.execute(sa.select(grants).where(grants.c.connection_id == connection_id)))
 
 
 def store_grant(c: Database, grant: Grant) -> None:
     """A new one, from a human's consent: whatever was there is replaced."""
     c.execute(sa.delete(grants).where(grants.c.connection_id == grant.connection_id))
-    c.execute(sa.insert(grants), {**_grant_values(grant), "refresh_owner": "", "refresh_until": 0})
+    c.execute(sa.insert(grants), _without_claim(grant))
 
 
 def claim_refresh(c: Database, connection_id: str, generation: int, owner: str, now: int, until: int) -> bool:
@@ -123,7 +122,7 @@ def claim_refresh(c: Database, connection_id: str, generation: int, owner: str, 
 def finish_refresh(c: Database, grant: Grant, owner: str) -> bool:
     """The next generation, if the claim still stands."""
     mine = (grants.c.connection_id == grant.connection_id, grants.c.generation == grant.generation - 1)
-    values = {**_grant_values(grant), "refresh_owner": "", "refresh_until": 0}
+    values = _without_claim(grant)
     done = c.execute(sa.update(grants).where(*mine, grants.c.refresh_owner == owner).values(**values))
     return done.rowcount == 1
 
@@ -133,69 +132,14 @@ def release_refresh(c: Database, connection_id: str, owner: str) -> None:
     c.execute(sa.update(grants).where(*mine).values(refresh_owner="", refresh_until=0))
 
 
+def _without_claim(grant: Grant) -> dict[str, Any]:
+    return {**_grants.values(grant), "updated_at": now_ms(), "refresh_owner": "", "refresh_until": 0}
+
+
 def every_grant(c: Database) -> list[Grant]:
-    return [_grant(row) for row in c.execute(sa.select(grants))]
+    return _grants.every(c.execute(sa.select(grants)))
 
 
 def reseal_grant(c: Database, connection_id: str, key_id: str, sealed: bytes) -> None:
     """The same tokens under another key: no new generation."""
     c.execute(sa.update(grants).where(grants.c.connection_id == connection_id).values(key_id=key_id, sealed=sealed))
-
-
-def _grant_values(grant: Grant) -> dict[str, Any]:
-    return {
-        "connection_id": grant.connection_id,
-        "workspace_id": grant.workspace_id,
-        "generation": grant.generation,
-        "key_id": grant.key_id,
-        "sealed": grant.sealed,
-        "scopes": dump(list(grant.scopes)),
-        "expires_at": grant.expires_at,
-        "updated_at": now_ms(),
-    }
-
-
-def _grant(row: Any) -> Grant:
-    scopes = tuple(load(row.scopes))
-    return Grant(row.connection_id, row.workspace_id, row.generation, row.key_id, row.sealed, scopes, row.expires_at)
-
-
-def _values(connection: Connection) -> dict[str, Any]:
-    return {
-        "id": connection.id,
-        "workspace_id": connection.workspace_id,
-        "source_id": connection.source_id,
-        "name": connection.name,
-        "actor_id": connection.actor_id,
-        "scheme": connection.scheme,
-        "inputs": dump(connection.inputs),
-        "options": dump(connection.options),
-        "origin": connection.origin,
-        "status": connection.status,
-        "error": connection.error,
-        "revision": connection.revision,
-        "created_by": connection.created_by,
-        "created_at": connection.created_at,
-        "updated_at": connection.updated_at,
-    }
-
-
-def _connection(row: Any) -> Connection:
-    return Connection(
-        id=row.id,
-        workspace_id=row.workspace_id,
-        source_id=row.source_id,
-        name=row.name,
-        scheme=row.scheme,
-        origin=row.origin,
-        actor_id=row.actor_id,
-        inputs=load(row.inputs),
-        options=load(row.options),
-        status=row.status,
-        error=row.error,
-        revision=row.revision,
-        created_by=row.created_by,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        last_used_at=row.last_used_at,
-    )

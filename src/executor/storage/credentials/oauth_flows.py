@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.storage.rows import dump, load
+from executor.storage.rows import JSON, RowMapper
 from executor.storage.tables.access import oauth_clients, oauth_flows
 
 
@@ -45,31 +45,26 @@ class FlowRow:
     used_at: int | None = None
 
 
+_clients = RowMapper(ClientRow, details=JSON)
+_flows = RowMapper(FlowRow)
+
+
 def client(c: Connection, workspace_id: str, issuer: str, redirect_uri: str) -> ClientRow | None:
-    mine = (oauth_clients.c.workspace_id == workspace_id, oauth_clients.c.issuer == issuer)
-    row = c.execute(sa.select(oauth_clients).where(*mine, oauth_clients.c.redirect_uri == redirect_uri)).first()
-    return _client(row) if row else None
+    t = oauth_clients.c
+    mine = (t.workspace_id == workspace_id, t.issuer == issuer, t.redirect_uri == redirect_uri)
+    return _clients.first(c.execute(sa.select(oauth_clients).where(*mine)))
 
 
 def client_by_id(c: Connection, workspace_id: str, row_id: str) -> ClientRow | None:
     mine = (oauth_clients.c.workspace_id == workspace_id, oauth_clients.c.id == row_id)
-    row = c.execute(sa.select(oauth_clients).where(*mine)).first()
-    return _client(row) if row else None
+    return _clients.first(c.execute(sa.select(oauth_clients).where(*mine)))
 
 
 def put_client(c: Connection, client: ClientRow) -> None:
     """In the place of whatever was known for that server and redirect."""
-    values = {
-        "client_id": client.client_id,
-        "key_id": client.key_id,
-        "sealed": client.sealed,
-        "details": dump(client.details),
-        "created_at": client.created_at,
-        "expires_at": client.expires_at,
-    }
     where = {"workspace_id": client.workspace_id, "issuer": client.issuer, "redirect_uri": client.redirect_uri}
     c.execute(sa.delete(oauth_clients).where(*(oauth_clients.c[name] == value for name, value in where.items())))
-    c.execute(sa.insert(oauth_clients), {"id": client.id, **where, **values})
+    c.execute(sa.insert(oauth_clients), _clients.values(client))
 
 
 def drop_client(c: Connection, workspace_id: str, row_id: str) -> None:
@@ -80,46 +75,29 @@ def drop_client(c: Connection, workspace_id: str, row_id: str) -> None:
 def insert_flow(c: Connection, flow: FlowRow) -> None:
     """Those that are over are forgotten on the way."""
     c.execute(sa.delete(oauth_flows).where(oauth_flows.c.expires_at <= flow.created_at))
-    c.execute(
-        sa.insert(oauth_flows),
-        {
-            "state_digest": flow.state_digest,
-            "workspace_id": flow.workspace_id,
-            "connection_id": flow.connection_id,
-            "interaction_id": flow.interaction_id,
-            "actor_id": flow.actor_id,
-            "browser_digest": flow.browser_digest,
-            "key_id": flow.key_id,
-            "sealed": flow.sealed,
-            "created_at": flow.created_at,
-            "expires_at": flow.expires_at,
-        },
-    )
+    c.execute(sa.insert(oauth_flows), _flows.values(flow))
 
 
 def flow(c: Connection, state_digest: str, now: int) -> FlowRow | None:
     """One that is neither used nor over."""
-    row = c.execute(sa.select(oauth_flows).where(*_live(state_digest, now))).first()
-    return _flow(row) if row else None
+    return _flows.first(c.execute(sa.select(oauth_flows).where(*_live(state_digest, now))))
 
 
 def known_flow(c: Connection, state_digest: str) -> FlowRow | None:
     """Also one that is used or over."""
-    row = c.execute(sa.select(oauth_flows).where(oauth_flows.c.state_digest == state_digest)).first()
-    return _flow(row) if row else None
+    return _flows.first(c.execute(sa.select(oauth_flows).where(oauth_flows.c.state_digest == state_digest)))
 
 
 def spend_flow(c: Connection, state_digest: str, now: int) -> FlowRow | None:
     """The first who asks gets it, and no one after."""
     if c.execute(sa.update(oauth_flows).where(*_live(state_digest, now)).values(used_at=now)).rowcount != 1:
         return None
-    return _flow(c.execute(sa.select(oauth_flows).where(oauth_flows.c.state_digest == state_digest)).one())
+    return _flows.noun(c.execute(sa.select(oauth_flows).where(oauth_flows.c.state_digest == state_digest)).one())
 
 
 def by_browser(c: Connection, browser_digest: str, now: int) -> FlowRow | None:
     live = (oauth_flows.c.used_at.is_(None), oauth_flows.c.expires_at > now)
-    row = c.execute(sa.select(oauth_flows).where(oauth_flows.c.browser_digest == browser_digest, *live)).first()
-    return _flow(row) if row else None
+    return _flows.first(c.execute(sa.select(oauth_flows).where(oauth_flows.c.browser_digest == browser_digest, *live)))
 
 
 def bind_flow(c: Connection, state_digest: str, ticket_digest: str, browser_digest: str) -> bool:
@@ -134,11 +112,11 @@ def replace_flow(c: Connection, state_digest: str, key_id: str, sealed: bytes) -
 
 
 def every_client(c: Connection) -> list[ClientRow]:
-    return [_client(row) for row in c.execute(sa.select(oauth_clients))]
+    return _clients.every(c.execute(sa.select(oauth_clients)))
 
 
 def every_flow(c: Connection) -> list[FlowRow]:
-    return [_flow(row) for row in c.execute(sa.select(oauth_flows))]
+    return _flows.every(c.execute(sa.select(oauth_flows)))
 
 
 def reseal_client(c: Connection, row_id: str, key_id: str, sealed: bytes) -> None:
@@ -150,35 +128,4 @@ def _live(state_digest: str, now: int) -> tuple[sa.ColumnElement[bool], ...]:
         oauth_flows.c.state_digest == state_digest,
         oauth_flows.c.used_at.is_(None),
         oauth_flows.c.expires_at > now,
-    )
-
-
-def _client(row: Any) -> ClientRow:
-    return ClientRow(
-        row.id,
-        row.workspace_id,
-        row.issuer,
-        row.redirect_uri,
-        row.client_id,
-        row.key_id,
-        row.sealed,
-        load(row.details),
-        row.created_at,
-        row.expires_at,
-    )
-
-
-def _flow(row: Any) -> FlowRow:
-    return FlowRow(
-        row.state_digest,
-        row.workspace_id,
-        row.connection_id,
-        row.actor_id,
-        row.browser_digest,
-        row.key_id,
-        row.sealed,
-        row.created_at,
-        row.expires_at,
-        row.interaction_id,
-        row.used_at,
     )

@@ -7,27 +7,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.credentials.secret import Secret
-from executor.storage.rows import dump, load
+from executor.model.credentials import Secret
+from executor.storage.rows import WORDS, RowMapper, dump
 from executor.storage.tables.access import secrets
+
+_rows = RowMapper(Secret, origins=WORDS)
 
 
 def insert(c: Connection, secret: Secret, key_id: str = "", sealed: bytes | None = None) -> None:
-    c.execute(
-        sa.insert(secrets),
-        {
-            "id": secret.id,
-            "workspace_id": secret.workspace_id,
-            "name": secret.name,
-            "provider": secret.provider,
-            "reference": secret.reference,
-            "key_id": key_id,
-            "sealed": sealed,
-            "created_by": secret.created_by,
-            "created_at": secret.created_at,
-            "rotated_at": secret.rotated_at,
-        },
-    )
+    c.execute(sa.insert(secrets), {**_rows.values(secret), "key_id": key_id, "sealed": sealed})
 
 
 def replace_value(c: Connection, secret_id: str, at: int, key_id: str, sealed: bytes | None, reference: str) -> None:
@@ -37,7 +25,7 @@ def replace_value(c: Connection, secret_id: str, at: int, key_id: str, sealed: b
 
 def get(c: Connection, workspace_id: str, id_or_name: str) -> Secret | None:
     row = _row(c, workspace_id, id_or_name)
-    return _secret(row) if row else None
+    return _rows.noun(row) if row else None
 
 
 def read_sealed(c: Connection, workspace_id: str, secret_id: str) -> tuple[str, bytes] | None:
@@ -54,7 +42,7 @@ def every_sealed(c: Connection) -> list[tuple[str, str, str, bytes]]:
 
 def listing(c: Connection, workspace_id: str) -> list[Secret]:
     query = sa.select(secrets).where(secrets.c.workspace_id == workspace_id).order_by(secrets.c.name)
-    return [_secret(row) for row in c.execute(query)]
+    return _rows.every(c.execute(query))
 
 
 def delete(c: Connection, workspace_id: str, secret_id: str) -> bool:
@@ -91,18 +79,3 @@ def _row(c: Connection, workspace_id: str, id_or_name: str) -> Any:
         return None
     named = sa.or_(secrets.c.id == id_or_name, secrets.c.name == id_or_name)
     return c.execute(sa.select(secrets).where(secrets.c.workspace_id == workspace_id, named)).first()
-
-
-def _secret(row: Any) -> Secret:
-    return Secret(
-        row.id,
-        row.workspace_id,
-        row.name,
-        row.provider,
-        row.reference,
-        row.created_by,
-        row.created_at,
-        row.rotated_at,
-        row.last_used_at,
-        tuple(load(row.origins)),
-    )

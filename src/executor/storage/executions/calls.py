@@ -11,10 +11,11 @@ from sqlalchemy.engine import Connection
 from executor.model.execution import Call, CallHead
 from executor.model.ids import now_ms
 from executor.storage.prepared_statements import Prepared
-from executor.storage.rows import dump, load
+from executor.storage.rows import OPTIONAL_ID, OPTIONAL_JSON, RowMapper, dump
 from executor.storage.tables.core import artifacts, calls
 
 PREVIEW = 160
+_rows = RowMapper(Call, failure=OPTIONAL_JSON, artifact_id=OPTIONAL_ID)
 _insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
 _key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
 _of_execution = Prepared(
@@ -27,22 +28,12 @@ _start = Prepared(
     .where(*_key)
     .values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"), route=sa.bindparam("new_route"))
 )
-_answer = Prepared(
-    sa.update(calls)
-    .where(*_key)
-    .values(
-        state=sa.bindparam("new_state"),
-        result=sa.bindparam("new_result"),
-        failure=sa.bindparam("new_failure"),
-        done_seq=sa.bindparam("new_done_seq"),
-        done_ms=sa.bindparam("new_done_ms"),
-        artifact_id=sa.bindparam("new_artifact_id"),
-    )
-)
+_ANSWERED = ("state", "result", "failure", "done_seq", "done_ms", "artifact_id")
+_answer = Prepared(sa.update(calls).where(*_key).values({name: sa.bindparam(f"new_{name}") for name in _ANSWERED}))
 
 
 def insert(c: Connection, journalled: Sequence[Call]) -> None:
-    _insert(c, [_values(call) for call in journalled])
+    _insert(c, [_rows.values(call) for call in journalled])
 
 
 def start(c: Connection, call: Call) -> None:
@@ -51,17 +42,10 @@ def start(c: Connection, call: Call) -> None:
 
 def answer(c: Connection, call: Call) -> None:
     """Record the answer and its place in delivery order."""
-    values = {
-        "e": call.execution_id,
-        "s": call.seq,
-        "new_state": call.state,
-        "new_result": call.result,
-        "new_failure": dump(call.failure) if call.failure is not None else None,
-        "new_done_seq": call.done_seq,
-        "new_done_ms": call.done_ms,
-        "new_artifact_id": call.artifact_id or None,
-    }
-    _answer(c, values)
+    values = {f"new_{name}": getattr(call, name) for name in _ANSWERED}
+    values["new_failure"] = dump(call.failure) if call.failure is not None else None
+    values["new_artifact_id"] = call.artifact_id or None
+    _answer(c, {"e": call.execution_id, "s": call.seq, **values})
 
 
 def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tuple[int, str]]:
@@ -79,13 +63,12 @@ def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tup
 
 
 def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:
-    return [_call(row) for row in _of_execution(c, {"e": execution_id, "w": workspace_id})]
+    return _rows.every(_of_execution(c, {"e": execution_id, "w": workspace_id}))
 
 
 def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call | None:
     mine = (calls.c.execution_id == execution_id, calls.c.seq == seq, calls.c.workspace_id == workspace_id)
-    row = c.execute(sa.select(calls).where(*mine)).first()
-    return _call(row) if row else None
+    return _rows.first(c.execute(sa.select(calls).where(*mine)))
 
 
 def heads(c: Connection, workspace_id: str, execution_id: str) -> list[CallHead]:
@@ -96,52 +79,4 @@ def heads(c: Connection, workspace_id: str, execution_id: str) -> list[CallHead]
     query = sa.select(*columns, begin.label("arguments"), sa.null().label("result"), size.label("size"))
     query = query.outerjoin(artifacts, artifacts.c.id == calls.c.artifact_id)
     mine = (calls.c.execution_id == execution_id, calls.c.workspace_id == workspace_id)
-    return [CallHead(_call(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]
-
-
-def _values(call: Call) -> dict[str, Any]:
-    return {
-        "execution_id": call.execution_id,
-        "seq": call.seq,
-        "workspace_id": call.workspace_id,
-        "kind": call.kind,
-        "path": call.path,
-        "arguments": call.arguments,
-        "arguments_digest": call.arguments_digest,
-        "state": call.state,
-        "effect": call.effect,
-        "source_id": call.source_id,
-        "schema_digest": call.schema_digest,
-        "result": call.result,
-        "failure": dump(call.failure) if call.failure is not None else None,
-        "done_seq": call.done_seq,
-        "done_ms": call.done_ms,
-        "created_at": call.created_at,
-        "started_at": call.started_at,
-        "artifact_id": call.artifact_id or None,
-        "route": call.route,
-    }
-
-
-def _call(row: Any) -> Call:
-    return Call(
-        execution_id=row.execution_id,
-        workspace_id=row.workspace_id,
-        seq=row.seq,
-        kind=row.kind,
-        path=row.path,
-        arguments=row.arguments,
-        arguments_digest=row.arguments_digest,
-        state=row.state,
-        effect=row.effect,
-        source_id=row.source_id,
-        schema_digest=row.schema_digest,
-        result=row.result,
-        failure=load(row.failure),
-        done_seq=row.done_seq,
-        done_ms=row.done_ms,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        artifact_id=row.artifact_id or "",
-        route=row.route,
-    )
+    return [CallHead(_rows.noun(row), row.size) for row in c.execute(query.where(*mine).order_by(calls.c.seq))]

@@ -8,14 +8,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, Revocation
+from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, EventFilter, Revocation
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.storage import scan
 from executor.storage.executions import event_chain
 from executor.storage.prepared_statements import Prepared
-from executor.storage.rows import dump, load
+from executor.storage.rows import JSON, RowMapper, dump, load
 from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
 from executor.storage.tables.core import BY_WORKSPACE, events
 
@@ -23,6 +23,7 @@ By = Actor | Execution | None
 _COLUMNS = ("workspace_id", "execution_id", "type", "at", "data", "actor_id", "origin", "seal")
 LAST = 2**63 - 1
 _insert = Prepared(sa.insert(events), columns=_COLUMNS)
+_rows = RowMapper(Event, data=JSON)
 _e = events.c
 _all = stream_of(events, _e.id, _e.workspace_id)
 _of_type = stream_of(events, _e.id, _e.workspace_id, _e.type)
@@ -103,7 +104,7 @@ def after(
         query = query.where(Unindexed(events.c.workspace_id) == workspace_id, events.c.execution_id == execution_id)
     if types:
         query = query.where(sa.or_(*map(_is_of, types)))
-    return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
+    return _rows.every(c.execute(query.order_by(events.c.id).limit(limit)))
 
 
 def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_000) -> list[Event]:
@@ -113,7 +114,7 @@ def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_00
         events.c.execution_id == execution_id,
         Unindexed(events.c.type).in_(("execution.log", "call.warned")),
     )
-    return [_event(row) for row in c.execute(query.order_by(events.c.id).limit(limit))]
+    return _rows.every(c.execute(query.order_by(events.c.id).limit(limit)))
 
 
 def diagnostics(c: Connection, workspace_id: str, execution_id: str) -> tuple[dict[str, Any], ...]:
@@ -131,30 +132,23 @@ def count_logs(c: Connection, execution_id: str) -> int:
 def warnings(c: Connection, execution_id: str) -> tuple[Event, ...]:
     """Of an execution's calls."""
     mine = (events.c.execution_id == execution_id, events.c.type == "call.warned")
-    return tuple(_event(row) for row in c.execute(sa.select(events).where(*mine).order_by(events.c.id)))
+    return tuple(_rows.noun(row) for row in c.execute(sa.select(events).where(*mine).order_by(events.c.id)))
 
 
 def search(
-    c: Connection,
-    workspace_id: str,
-    *,
-    actor_id: str = "",
-    type: str = "",
-    since: int = 0,
-    until: int | None = None,
-    before: int | None = None,
-    limit: int = 100,
+    c: Connection, workspace_id: str, wanted: EventFilter, *, before: int | None = None, limit: int = 100
 ) -> Page[Event]:
-    """Newest first. `type` is a whole type, or ends in `.*`."""
+    """Newest first."""
+    since, until = wanted.since, wanted.until
     first = _place(c, workspace_id, since) if since else 0
     top = min(LAST if before is None else before, LAST if until is None else _place(c, workspace_id, until))
-    rest = [events.c.actor_id == actor_id] if actor_id else []
+    rest = [events.c.actor_id == wanted.actor_id] if wanted.actor_id else []
     rest += [events.c.at >= since] if since else []
     rest += [events.c.at < until] if until is not None else []
-    streams = list(_streams(c, workspace_id, type, first))
+    streams = list(_streams(c, workspace_id, wanted.type, first))
     found = scan.page(streams, top, limit, (lambda ids: _fitting(c, ids, rest)) if rest else None)
     whole = sa.select(events).where(events.c.id.in_(found)).order_by(events.c.id.desc())
-    return Page([_event(row) for row in c.execute(whole)], found.next, partial=found.partial)
+    return Page([_rows.noun(row) for row in c.execute(whole)], found.next, partial=found.partial)
 
 
 def newest(c: Connection, workspace_id: str, *, execution_id: str | None = None) -> int:
@@ -198,17 +192,3 @@ def _is_of(type: str) -> sa.ColumnElement[bool]:
     if type.endswith(".*"):
         return events.c.type.startswith(type[:-1], autoescape=True)
     return events.c.type == type
-
-
-def _event(row: Any) -> Event:
-    return Event(
-        row.id,
-        row.workspace_id,
-        row.execution_id,
-        row.type,
-        row.at,
-        load(row.data),
-        row.actor_id,
-        row.origin,
-        row.seal,
-    )

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from executor.model.execution import Execution, ExecutionFilter
 from executor.storage import scan
-from executor.storage.executions.executions import from_row
+from executor.storage.executions.executions import mapper
 from executor.storage.prepared_statements import Prepared
 from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
 from executor.storage.tables.core import calls, executions
@@ -135,7 +135,7 @@ def _heads(c: Connection, ids: Sequence[str]) -> list[Execution]:
         return []
     left_out: dict[str, Any] = {"code": sa.func.substr(_e.code, 1, CODE), "result": sa.null()}
     columns = [left_out[column.name].label(column.name) if column.name in left_out else column for column in _e]
-    found = {row.id: from_row(row) for row in c.execute(sa.select(*columns).where(_e.id.in_(ids)))}
+    found = {row.id: mapper.noun(row) for row in c.execute(sa.select(*columns).where(_e.id.in_(ids)))}
     return [found[one] for one in ids if one in found]
 
 

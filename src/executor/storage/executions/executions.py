@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
-from typing import Any, get_args
+from typing import get_args
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -14,11 +14,28 @@ from executor.errors import Fenced
 from executor.model.execution import Execution, Failure, Limits, Status
 from executor.model.ids import now_ms
 from executor.storage.prepared_statements import Prepared
-from executor.storage.rows import dump, load
+from executor.storage.rows import OPTIONAL_ID, RowMapper, Stored, dump, load
 from executor.storage.scan import Unindexed
 from executor.storage.tables.core import artifacts, executions, interactions, workspaces
 
 COUNTED = 10_000
+
+
+@lru_cache(maxsize=64)
+def _limits(limits: Limits) -> str:
+    return dump(asdict(limits))
+
+
+def _failure(failure: Failure | None) -> str | None:
+    return None if failure is None else dump(asdict(failure))
+
+
+mapper = RowMapper(
+    Execution,
+    limits=Stored(_limits, lambda text: Limits(**load(text))),
+    failure=Stored(_failure, lambda text: Failure(**load(text)) if text else None),
+    artifact_id=OPTIONAL_ID,
+)
 # Statements on every execution's road are built once; building one costs more than running it.
 _id = executions.c.id == sa.bindparam("key")
 _insert = Prepared(sa.insert(executions), columns=[column.name for column in executions.c])
@@ -49,30 +66,7 @@ _requeue = (
 
 
 def insert(c: Connection, execution: Execution) -> None:
-    _insert(
-        c,
-        {
-            "id": execution.id,
-            "workspace_id": execution.workspace_id,
-            "actor_id": execution.actor_id,
-            "language": execution.language,
-            "code": execution.code,
-            "status": execution.status,
-            "seed": execution.seed,
-            "clock_ms": execution.clock_ms,
-            "limits": _limits(execution.limits),
-            "epoch": execution.epoch,
-            "wall_ms": execution.wall_ms,
-            "result": execution.result,
-            "failure": _failure(execution.failure),
-            "created_at": execution.created_at,
-            "updated_at": execution.updated_at,
-            "finished_at": execution.finished_at,
-            "runtime": execution.runtime,
-            "origin": execution.origin,
-            "artifact_id": execution.artifact_id or None,
-        },
-    )
+    _insert(c, mapper.values(execution))
 
 
 def fence(c: Connection, execution_id: str, epoch: int) -> None:
@@ -89,7 +83,7 @@ def claim(c: Connection, execution_id: str, *, only: Status | None = None) -> Ex
         return None
     at = now_ms()
     _claim(c, {"key": execution_id, "new_epoch": row.epoch + 1, "at": at})
-    return replace(from_row(row), status="running", epoch=row.epoch + 1, updated_at=at)
+    return replace(mapper.noun(row), status="running", epoch=row.epoch + 1, updated_at=at)
 
 
 def park(c: Connection, execution_id: str, status: Status, wall_ms: int) -> None:
@@ -143,8 +137,7 @@ def cancel(c: Connection, execution_id: str, failure: Failure) -> bool:
 
 
 def get(c: Connection, workspace_id: str, execution_id: str) -> Execution | None:
-    row = _get(c, {"key": execution_id, "workspace": workspace_id}).first()
-    return from_row(row) if row else None
+    return mapper.first(_get(c, {"key": execution_id, "workspace": workspace_id}))
 
 
 def origins(c: Connection, workspace_id: str, ids: Collection[str]) -> dict[str, str]:
@@ -177,37 +170,3 @@ def newest_ids(c: Connection) -> list[str]:
     """Of what is listed newest first."""
     found = [c.execute(sa.select(sa.func.max(table.c.id))).scalar() for table in (executions, interactions, artifacts)]
     return [key for key in found if key]
-
-
-@lru_cache(maxsize=64)
-def _limits(limits: Limits) -> str:
-    return dump(asdict(limits))
-
-
-def _failure(failure: Failure | None) -> str | None:
-    return None if failure is None else dump(asdict(failure))
-
-
-def from_row(row: Any) -> Execution:
-    failure = load(row.failure)
-    return Execution(
-        id=row.id,
-        workspace_id=row.workspace_id,
-        actor_id=row.actor_id,
-        language=row.language,
-        code=row.code,
-        status=row.status,
-        seed=row.seed,
-        clock_ms=row.clock_ms,
-        limits=Limits(**load(row.limits)),
-        epoch=row.epoch,
-        wall_ms=row.wall_ms,
-        result=row.result,
-        failure=Failure(**failure) if failure else None,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        finished_at=row.finished_at,
-        runtime=row.runtime,
-        origin=row.origin,
-        artifact_id=row.artifact_id or "",
-    )

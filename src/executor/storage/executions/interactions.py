@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.ids import now_ms
-from executor.model.interaction import Binding, Interaction, InteractionStatus
+from executor.model.interaction import Binding, Interaction
 from executor.storage import scan
 from executor.storage.prepared_statements import Prepared
-from executor.storage.rows import dump, load
+from executor.storage.rows import FLAG, JSON, RowMapper, Stored, dump, load
 from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
 from executor.storage.tables.core import calls, executions, interactions
 
 COUNTED = 10_000
 LAST = "~"  # above every id
+_binding = Stored(lambda binding: dump(asdict(binding)), lambda text: Binding(**load(text)))
+_rows = RowMapper(Interaction, binding=_binding, prompt=JSON, used=FLAG)
 _i = interactions.c
 _id = _i.id == sa.bindparam("key")
 _all = stream_of(interactions, _i.id, _i.workspace_id)
 _of_status = stream_of(interactions, _i.id, _i.workspace_id, _i.status)
 _of_one = stream_of(interactions, _i.id, _i.execution_id, Unindexed(_i.workspace_id))
-_insert = Prepared(
-    sa.insert(interactions),
-    columns=[column.name for column in interactions.c if column.name not in ("settled_at", "result")],
-)
+_insert = Prepared(sa.insert(interactions), columns=[column.name for column in interactions.c])
+_SETTLED = ("status", "settled_at", "settled_by", "settled_from", "scope", "reason", "result")
 _settle = Prepared(
     sa.update(interactions)
     .where(_id, interactions.c.status == sa.literal_column("'pending'"))
-    .values(
-        status=sa.bindparam("new_status"),
-        settled_at=sa.bindparam("at"),
-        settled_by=sa.bindparam("by"),
-        settled_from=sa.bindparam("origin"),
-        scope=sa.bindparam("covers"),
-        reason=sa.bindparam("why"),
-        result=sa.bindparam("given"),
-    )
+    .values({name: sa.bindparam(f"new_{name}") for name in _SETTLED})
 )
 _use = Prepared(sa.update(interactions).where(_id, interactions.c.used == sa.false()).values(used=sa.true()))
 _get = Prepared(sa.select(interactions).where(_id, interactions.c.workspace_id == sa.bindparam("workspace")))
@@ -50,43 +41,13 @@ _of_execution = Prepared(
 
 
 def insert(c: Connection, interaction: Interaction) -> None:
-    _insert(
-        c,
-        {
-            "id": interaction.id,
-            "workspace_id": interaction.workspace_id,
-            "execution_id": interaction.execution_id,
-            "call_seq": interaction.call_seq,
-            "kind": interaction.kind,
-            "status": interaction.status,
-            "binding": dump(asdict(interaction.binding)),
-            "prompt": dump(interaction.prompt),
-            "created_at": interaction.created_at,
-            "expires_at": interaction.expires_at,
-            "settled_by": "",
-            "settled_from": "",
-            "scope": "",
-            "reason": "",
-            "used": False,
-        },
-    )
+    _insert(c, _rows.values(interaction))
 
 
-def settle(
-    c: Connection,
-    interaction_id: str,
-    status: InteractionStatus,
-    *,
-    by: str,
-    reason: str,
-    result: str | None,
-    origin: str = "",
-    scope: str = "",
-) -> int | None:
-    """When it was settled, for the one that settled it; None, and nothing changed, for a second one."""
-    at = now_ms()
-    values = {"key": interaction_id, "new_status": status, "at": at, "by": by, "why": reason, "given": result}
-    return at if _settle(c, {**values, "origin": origin, "covers": scope}).rowcount == 1 else None
+def settle(c: Connection, settled: Interaction) -> bool:
+    """False, and nothing changed, for a second one."""
+    values = {f"new_{name}": getattr(settled, name) for name in _SETTLED}
+    return _settle(c, {"key": settled.id, **values}).rowcount == 1
 
 
 def use(c: Connection, interaction_id: str) -> bool:
@@ -110,7 +71,7 @@ def cancel_pending(c: Connection, execution_id: str) -> list[str]:
 
 def list_expired(c: Connection, now: int, limit: int = 200) -> list[Interaction]:
     query = sa.select(interactions).where(interactions.c.status == "pending", interactions.c.expires_at <= now)
-    return [_interaction(row) for row in c.execute(query.limit(limit))]
+    return _rows.every(c.execute(query.limit(limit)))
 
 
 def open_by_execution(c: Connection, workspace_id: str, actor_id: str) -> list[tuple[str, int]]:
@@ -130,12 +91,11 @@ def rebind(c: Connection, interaction_id: str, binding: Binding) -> None:
 
 
 def get(c: Connection, workspace_id: str, interaction_id: str) -> Interaction | None:
-    row = _get(c, {"key": interaction_id, "workspace": workspace_id}).first()
-    return _interaction(row) if row else None
+    return _rows.first(_get(c, {"key": interaction_id, "workspace": workspace_id}))
 
 
 def of_execution(c: Connection, execution_id: str) -> list[Interaction]:
-    return [_interaction(row) for row in _of_execution(c, {"key": execution_id})]
+    return _rows.every(_of_execution(c, {"key": execution_id}))
 
 
 def was_given(c: Connection, execution_id: str, call_seq: int) -> bool:
@@ -155,7 +115,7 @@ def page(
     fits = (lambda ids: _fitting(c, ids, rest)) if rest else None
     found = scan.page([_stream(c, workspace_id, **wanted)], before or LAST, limit, fits)
     whole = sa.select(interactions).where(interactions.c.id.in_(found))
-    rows = [_interaction(row) for row in c.execute(whole.order_by(interactions.c.id.desc()))] if found else []
+    rows = _rows.every(c.execute(whole.order_by(interactions.c.id.desc()))) if found else []
     return Page(rows, found.next, partial=found.partial)
 
 
@@ -194,25 +154,3 @@ def _conditions(
 
 def _fitting(c: Connection, ids: list[str], rest: list[sa.ColumnElement[bool]]) -> set[str]:
     return {row.id for row in c.execute(sa.select(interactions.c.id).where(interactions.c.id.in_(ids), *rest))}
-
-
-def _interaction(row: Any) -> Interaction:
-    return Interaction(
-        id=row.id,
-        workspace_id=row.workspace_id,
-        execution_id=row.execution_id,
-        call_seq=row.call_seq,
-        kind=row.kind,
-        status=row.status,
-        binding=Binding(**load(row.binding)),
-        prompt=load(row.prompt),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        settled_at=row.settled_at,
-        settled_by=row.settled_by,
-        settled_from=row.settled_from,
-        scope=row.scope,
-        reason=row.reason,
-        result=row.result,
-        used=bool(row.used),
-    )

@@ -9,32 +9,22 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.identity.access import AnonymousSession
+from executor.storage.rows import RowMapper
 from executor.storage.tables.access import anonymous_sessions
 from executor.storage.tables.core import artifacts, calls, events, executions, metadata, organizations, workspaces
 
 ROW = 200  # bytes that a row takes besides its content, about
+_rows = RowMapper(AnonymousSession)
 
 
 def insert(c: Connection, session: AnonymousSession, digest: str) -> None:
-    c.execute(
-        sa.insert(anonymous_sessions),
-        {
-            "id": session.id,
-            "workspace_id": session.workspace_id,
-            "actor_id": session.actor_id,
-            "client_id": session.client_id,
-            "digest": digest,
-            "created_at": session.created_at,
-            "last_seen_at": session.last_seen_at,
-        },
-    )
+    c.execute(sa.insert(anonymous_sessions), {**_rows.values(session), "digest": digest})
 
 
 def by_digest(c: Connection, digest: str, since: int) -> AnonymousSession | None:
     """One that was in use since then."""
     wanted = (anonymous_sessions.c.digest == digest, anonymous_sessions.c.last_seen_at > since)
-    row = c.execute(sa.select(anonymous_sessions).where(*wanted)).first()
-    return _session(row) if row else None
+    return _rows.first(c.execute(sa.select(anonymous_sessions).where(*wanted)))
 
 
 def touch(c: Connection, workspace_id: str, session_id: str, at: int) -> None:
@@ -48,11 +38,11 @@ def list_unused(c: Connection, since: int, idle_since: int) -> list[AnonymousSes
     ran = sa.exists().where(executions.c.workspace_id == sessions.workspace_id)
     idle = sa.and_(sessions.last_seen_at <= idle_since, ~ran)
     query = sa.select(anonymous_sessions).where(sa.or_(sessions.last_seen_at <= since, idle))
-    return [_session(row) for row in c.execute(query)]
+    return _rows.every(c.execute(query))
 
 
 def listing(c: Connection) -> list[AnonymousSession]:
-    return [_session(row) for row in c.execute(sa.select(anonymous_sessions).order_by(anonymous_sessions.c.id))]
+    return _rows.every(c.execute(sa.select(anonymous_sessions).order_by(anonymous_sessions.c.id)))
 
 
 def erase(c: Connection, workspace_id: str) -> None:
@@ -102,7 +92,3 @@ def _length(column: sa.Column[Any]) -> sa.ColumnElement[int]:
 
 def count(c: Connection) -> int:
     return int(c.execute(sa.select(sa.func.count()).select_from(anonymous_sessions)).scalar_one())
-
-
-def _session(row: Any) -> AnonymousSession:
-    return AnonymousSession(row.id, row.workspace_id, row.actor_id, row.client_id, row.created_at, row.last_seen_at)

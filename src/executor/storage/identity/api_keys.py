@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.identity.access import Key, KeyKind
-from executor.storage.rows import dump, load
+from executor.storage.rows import WORDS, RowMapper
 from executor.storage.tables.access import api_keys
+
+_rows = RowMapper(Key, scopes=WORDS)
 
 
 def insert(c: Connection, key: Key, digest: str) -> None:
-    c.execute(
-        sa.insert(api_keys),
-        {
-            "id": key.id,
-            "workspace_id": key.workspace_id,
-            "actor_id": key.actor_id,
-            "kind": key.kind,
-            "name": key.name,
-            "prefix": key.prefix,
-            "digest": digest,
-            "scopes": dump(list(key.scopes)),
-            "created_by": key.created_by,
-            "created_at": key.created_at,
-            "expires_at": key.expires_at,
-        },
-    )
+    c.execute(sa.insert(api_keys), {**_rows.values(key), "digest": digest})
 
 
 def by_digest(c: Connection, digest: str) -> Key | None:
-    row = c.execute(sa.select(api_keys).where(api_keys.c.digest == digest)).first()
-    return _key(row) if row else None
+    return _rows.first(c.execute(sa.select(api_keys).where(api_keys.c.digest == digest)))
 
 
 def get(c: Connection, workspace_id: str, key_id: str) -> Key | None:
     mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.id == key_id)
-    row = c.execute(sa.select(api_keys).where(*mine)).first()
-    return _key(row) if row else None
+    return _rows.first(c.execute(sa.select(api_keys).where(*mine)))
 
 
 def listing(c: Connection, workspace_id: str, kind: KeyKind, actor_id: str | None = None) -> list[Key]:
@@ -47,7 +30,7 @@ def listing(c: Connection, workspace_id: str, kind: KeyKind, actor_id: str | Non
     query = sa.select(api_keys).where(api_keys.c.workspace_id == workspace_id, api_keys.c.kind == kind)
     if actor_id is not None:
         query = query.where(api_keys.c.actor_id == actor_id)
-    return [_key(row) for row in c.execute(query.order_by(api_keys.c.id))]
+    return _rows.every(c.execute(query.order_by(api_keys.c.id)))
 
 
 def revoke(c: Connection, workspace_id: str, key_id: str, at: int) -> bool:
@@ -74,20 +57,3 @@ def remove_of_actor(c: Connection, workspace_id: str, actor_id: str) -> None:
 def touch(c: Connection, workspace_id: str, key_id: str, at: int) -> None:
     mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.id == key_id)
     c.execute(sa.update(api_keys).where(*mine).values(last_used_at=at))
-
-
-def _key(row: Any) -> Key:
-    return Key(
-        row.id,
-        row.workspace_id,
-        row.actor_id,
-        row.kind,
-        row.name,
-        row.prefix,
-        tuple(load(row.scopes)),
-        row.created_by,
-        row.created_at,
-        row.expires_at,
-        row.last_used_at,
-        row.revoked_at,
-    )

@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.identity.access import BrowserSession
 from executor.model.ids import new_id
+from executor.storage.rows import RowMapper
 from executor.storage.tables.access import browser_sessions, sign_in_links
+
+_rows = RowMapper(BrowserSession)
 
 
 def open_session(
     c: Connection, workspace_id: str, account_id: str, digest: str, *, agent: str, at: int, expires_at: int
 ) -> str:
     session_id = new_id("brs")
-    c.execute(
-        sa.insert(browser_sessions),
-        {
-            "id": session_id,
-            "workspace_id": workspace_id,
-            "account_id": account_id,
-            "digest": digest,
-            "agent": agent[:200],
-            "created_at": at,
-            "expires_at": expires_at,
-            "last_seen_at": at,
-        },
-    )
+    session = BrowserSession(session_id, workspace_id, account_id, agent[:200], at, expires_at, at)
+    c.execute(sa.insert(browser_sessions), {**_rows.values(session), "digest": digest})
     return session_id
 
 
 def by_digest(c: Connection, digest: str, now: int) -> BrowserSession | None:
     """One that is still good."""
     mine = (browser_sessions.c.digest == digest, *_good(now))
-    row = c.execute(sa.select(browser_sessions).where(*mine)).first()
-    return _session(row) if row else None
+    return _rows.first(c.execute(sa.select(browser_sessions).where(*mine)))
 
 
 def listing(c: Connection, account_id: str, now: int) -> list[BrowserSession]:
     """Those of one account that are still good, in whichever workspace they began."""
     mine = (browser_sessions.c.account_id == account_id, *_good(now))
-    return [
-        _session(row) for row in c.execute(sa.select(browser_sessions).where(*mine).order_by(browser_sessions.c.id))
-    ]
+    return _rows.every(c.execute(sa.select(browser_sessions).where(*mine).order_by(browser_sessions.c.id)))
 
 
 def close_session(c: Connection, account_id: str, session_id: str, at: int) -> bool:
@@ -97,9 +86,3 @@ def forget_links(c: Connection, before: int) -> None:
 
 def _good(now: int) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
     return browser_sessions.c.revoked_at.is_(None), browser_sessions.c.expires_at > now
-
-
-def _session(row: Any) -> BrowserSession:
-    return BrowserSession(
-        row.id, row.workspace_id, row.account_id, row.agent, row.created_at, row.expires_at, row.last_seen_at
-    )

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.identity.access import Invitation
+from executor.storage.rows import RowMapper
 from executor.storage.tables.access import invitations
+
+_rows = RowMapper(Invitation)
 
 
 def insert(c: Connection, invitation: Invitation, digest: str) -> None:
-    c.execute(
-        sa.insert(invitations),
-        {
-            "id": invitation.id,
-            "organization_id": invitation.organization_id,
-            "email": invitation.email,
-            "role": invitation.role,
-            "digest": digest,
-            "created_by": invitation.created_by,
-            "created_at": invitation.created_at,
-            "expires_at": invitation.expires_at,
-        },
-    )
+    c.execute(sa.insert(invitations), {**_rows.values(invitation), "digest": digest})
 
 
 def listing(c: Connection, organization_id: str) -> list[Invitation]:
     query = sa.select(invitations).where(invitations.c.organization_id == organization_id)
-    return [_invitation(row) for row in c.execute(query.order_by(invitations.c.id))]
+    return _rows.every(c.execute(query.order_by(invitations.c.id)))
 
 
 def revoke(c: Connection, organization_id: str, invitation_id: str, at: int) -> bool:
@@ -44,24 +33,9 @@ def use(c: Connection, digest: str, now: int) -> Invitation | None:
     wanted = invitations.c.digest == digest
     if c.execute(sa.update(invitations).where(wanted, *good).values(accepted_at=now)).rowcount != 1:
         return None
-    return _invitation(c.execute(sa.select(invitations).where(wanted)).one())
+    return _rows.noun(c.execute(sa.select(invitations).where(wanted)).one())
 
 
 def mark_accepted(c: Connection, organization_id: str, invitation_id: str, account_id: str) -> None:
     mine = (invitations.c.organization_id == organization_id, invitations.c.id == invitation_id)
     c.execute(sa.update(invitations).where(*mine).values(accepted_by=account_id))
-
-
-def _invitation(row: Any) -> Invitation:
-    return Invitation(
-        row.id,
-        row.organization_id,
-        row.email,
-        row.role,
-        row.created_by,
-        row.created_at,
-        row.expires_at,
-        row.accepted_at,
-        row.accepted_by,
-        row.revoked_at,
-    )

@@ -52,10 +52,9 @@ _PAGE = """<!doctype html>
 @public
 async def begin(here: Context, ticket: str) -> Response:
     """Shown before anything happens: a link that someone else sent must not start a login automatically."""
-    executor = here.executor
     try:
         check_ticket(ticket)
-        asked = await executor.logins.look(ticket)
+        asked = await here.executor.logins.look(ticket)
     except OAuthFailed as error:
         return failure_page(error)
     content = (
@@ -70,14 +69,13 @@ async def begin(here: Context, ticket: str) -> Response:
 @router.get("/begin/{ticket}/go")
 @public
 async def go(here: Context, ticket: str) -> Response:
-    executor = here.executor
     try:
         check_ticket(ticket)
-        begun = await executor.logins.code.take_up(ticket)
+        begun = await here.executor.logins.code.take_up(ticket)
     except OAuthFailed as error:
         return failure_page(error)
     response = RedirectResponse(begun.url, 303)
-    set_cookie(response, begun, secure=executor.settings.address.startswith("https:"))
+    set_cookie(response, begun, secure=here.executor.settings.address.startswith("https:"))
     return response
 
 
@@ -85,14 +83,15 @@ async def go(here: Context, ticket: str) -> Response:
 @public
 async def callback(here: Context) -> Response:
     """Where authorization servers redirect the browser. Shows that the login worked, or exactly why not."""
-    executor = here.executor
     try:
         pairs = here.query_params.multi_items()
         query = dict(pairs)
         if len(query) != len(pairs) or any(len(value) > MAX_VALUE for value in query.values()):
             raise OAuthFailed("this request does not come from an authorization server", hint="start the login again")
         header = here.headers.get("cookie", "")
-        done = await executor.logins.finish(Callback(query, lambda name: cookie(header, name), client_address(here)))
+        done = await here.executor.logins.finish(
+            Callback(query, lambda name: cookie(header, name), client_address(here))
+        )
     except ExecutorError as error:
         return failure_page(error)
     content = "<p>The source is connected. Calls that were waiting for it continue. You can close this page.</p>"
@@ -103,10 +102,9 @@ async def callback(here: Context) -> Response:
 @public
 async def client(here: Context) -> Response:
     """The client ID metadata document, for authorization servers."""
-    executor = here.executor
-    if not executor.logins.clients.document_url:
+    if not here.executor.logins.clients.document_url:
         raise NotFound("not found", hint="it is available when `public_url` starts with https://")
-    return answer(executor.logins.clients.document(), headers={"Cache-Control": "public, max-age=3600"})
+    return answer(here.executor.logins.clients.document(), headers={"Cache-Control": "public, max-age=3600"})
 
 
 def back(done: Connected) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -40,7 +41,7 @@ class Client:
         self._connection: Connection | None = None
 
     def get(self, path: str, *, seconds: float = ANSWER_SECONDS, **query: Any) -> Any:
-        given = {name: value for name, value in query.items() if value not in (None, "", [])}
+        given = {name: value for name, value in query.items() if value not in (None, "", [], ())}
         return self.request("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path, seconds=seconds)
 
     def post(
@@ -52,38 +53,25 @@ class Client:
     def patch(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.request("PATCH", path, body)
 
+    def delete(self, path: str) -> Any:
+        return self.request("DELETE", path)
+
     def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Iterator[str]:
         """An answer of JSON lines as they come; `seconds` are for each silence."""
-        headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
-        try:
-            answer = self._connect(seconds).follow("GET", path, headers, None, seconds=seconds)
+        with self._reach(seconds, once=True) as connection:
+            answer = connection.follow("GET", path, self._headers(), None, seconds=seconds)
             if isinstance(answer, Answer):
                 _value(answer)
                 raise WireError("the response is not a stream")
             yield from (line.decode() for line in answer)
-        except (OSError, WireError) as error:
-            raise self._lost_error(error) from error
-        finally:
-            self.close()
-
-    def content(self, path: str, *, seconds: float = ANSWER_SECONDS) -> bytes:
-        """An answer as the bytes that it is."""
-        return self.raw(path, seconds=seconds).body
 
     def raw(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Answer:
         """An answer as it came, with its headers."""
-        headers = {"Authorization": f"Bearer {self._token}", **workspace_header()}
-        try:
-            answer = self._connect(seconds).request("GET", path, headers, None, seconds=seconds)
-        except (OSError, WireError) as error:
-            self.close()
-            raise self._lost_error(error) from error
+        with self._reach(seconds) as connection:
+            answer = connection.request("GET", path, self._headers(), None, seconds=seconds)
         if answer.status >= 400:
             _value(answer)
         return answer
-
-    def delete(self, path: str) -> Any:
-        return self.request("DELETE", path)
 
     def request(
         self,
@@ -94,19 +82,15 @@ class Client:
         seconds: float = ANSWER_SECONDS,
         key: str = "",
     ) -> Any:
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", **workspace_header()}
+        headers = self._headers({"Accept": "application/json"})
         if key:
             headers["Idempotency-Key"] = key
         content = None
         if body is not None:
             content = _encode(body)
             headers["Content-Type"] = "application/json"
-        try:
-            answer = self._connect(seconds).request(method, path, headers, content, seconds=seconds)
-        except (OSError, WireError) as error:
-            self.close()
-            raise self._lost_error(error) from error
-        return _value(answer)
+        with self._reach(seconds) as connection:
+            return _value(connection.request(method, path, headers, content, seconds=seconds))
 
     def follow(
         self,
@@ -118,15 +102,25 @@ class Client:
         method: str = "POST",
     ) -> Any:
         """Ask for something that takes long and reports its progress; `seconds` are for each silence."""
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": "text/event-stream"}
-        headers |= {"Content-Type": "application/json", **workspace_header()}
-        try:
-            answer = self._connect(seconds).follow(method, path, headers, _encode(body), seconds=seconds)
+        headers = self._headers({"Accept": "text/event-stream", "Content-Type": "application/json"})
+        with self._reach(seconds, once=True) as connection:
+            answer = connection.follow(method, path, headers, _encode(body), seconds=seconds)
             return _value(answer) if isinstance(answer, Answer) else _follow(answer, progress)
+
+    def _headers(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token}", **(more or {}), **workspace_header()}
+
+    @contextmanager
+    def _reach(self, seconds: float, *, once: bool = False) -> Iterator[Connection]:
+        """The connection, closed after something that goes wrong, and after what it can be used for only `once`."""
+        try:
+            yield self._connect(seconds)
         except (OSError, WireError) as error:
+            once = True
             raise self._lost_error(error) from error
         finally:
-            self.close()
+            if once:
+                self.close()
 
     def close(self) -> None:
         if self._connection:
@@ -170,8 +164,9 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def connect(settings: Settings) -> Client:
+def connect(settings: Settings | None = None) -> Client:
     """To the running daemon, or to one started now."""
+    settings = settings or Settings.load()
     running = control.ensure(settings, progress=_say_progress)
     return Client(settings, running, token(settings), restarts=True)
 

@@ -12,12 +12,12 @@ from executor.errors import DaemonUnreachable
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.output import (
-    as_json,
     clean,
     clean_lines,
     emit,
     emit_json,
     interactive,
+    json_text,
     program,
     quote_remote,
     say,
@@ -69,7 +69,7 @@ class ExecutionFollower:
             return exit_codes.INTERRUPTED if self.interrupted else exit_codes.of_execution(view)
         show_diagnostics(view)
         if view["status"] == "completed":
-            emit(as_json(view.get("result")))
+            emit(json_text(view.get("result")))
         elif view["status"] == "paused":
             say_how_to_go_on(view, self._asked)
         elif view["status"] in STANDING:

@@ -14,8 +14,33 @@ import click
 from executor import __version__
 from executor.errors import ExecutorError
 from executor.surfaces.cli import exit_codes
-from executor.surfaces.cli.groups import SuggestingGroup
+from executor.surfaces.cli.options import JSON
 from executor.surfaces.cli.output import emit_json, error_object, program, say, show_error
+
+
+class SuggestingGroup(click.Group):
+    """Suggests what was probably meant."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Each command takes `--json`, without saying so itself."""
+        cmd.params.append(JSON)
+        super().add_command(cmd, name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            raise click.UsageError(f"No such command {args[0]!r}.{_suggestion(args[0], names)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _suggestion(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, n=1)
+    return f" Did you mean {near[0]!r}?" if near else f" The commands are: {', '.join(names)}."
+
 
 # A command's module is imported when it is used; the help of all of them is printed from here.
 COMMANDS = {
@@ -85,6 +110,11 @@ def cli() -> None:
 
     Results go to standard output, everything else to standard error.
     """
+
+
+def group(name: str) -> SuggestingGroup:
+    """The group that a command's module adds its commands to."""
+    return SuggestingGroup(name, help=COMMANDS[name])
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -10,8 +10,11 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object on standard output.")
+
+
 def json_option(command: Command) -> Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")(command)
+    return click.option("--json", "as_json", is_flag=True, help=JSON.help)(command)
 
 
 def limit_option(default: int) -> Callable[[Command], Command]:

@@ -19,7 +19,7 @@ CELL = 80
 _DOUBTFUL = re.compile(r"[^\x20-\x7e\n]")
 
 
-def as_json(value: Any, *, indent: int | None = 2) -> str:
+def json_text(value: Any, *, indent: int | None = 2) -> str:
     return safe_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
@@ -35,7 +35,32 @@ def emit(text: str) -> None:
 
 
 def emit_json(value: Any) -> None:
-    emit(as_json(value))
+    emit(json_text(value))
+
+
+def emit_result(value: Any, text: str, as_json: bool) -> None:
+    emit(json_text(value) if as_json else text)
+
+
+def emit_page(
+    page: Mapping[str, Any],
+    columns: Mapping[str, str],
+    as_json: bool,
+    *,
+    rows: Iterable[Mapping[str, Any]] | None = None,
+    empty: str = "",
+    more: str = "--before",
+) -> None:
+    """A list as the API answers it. `rows` are its items as the table shows them, `more` is the option for the rest."""
+    if as_json:
+        emit_json(page)
+        return
+    if empty and not page["items"]:
+        say(empty)
+    else:
+        emit(table(page["items"] if rows is None else rows, columns))
+    if page.get("next"):
+        say(f"more: {more} {clean(page['next'])}")
 
 
 def say(text: str = "") -> None:
@@ -114,7 +139,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (dict, list)):
-        return as_json(value, indent=None)
+        return json_text(value, indent=None)
     return "" if value is None else value
 
 

@@ -19,12 +19,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def range_options(command: Command) -> Command:
-    """`--since` and `--until`, as text."""
-    until = click.option("--until", metavar="TIME", help="Only entries before this time (same format as --since).")
-    return click.option("--since", metavar="TIME", help=f"Only entries since this time: {WAYS}.")(until(command))
+    """`--since` and `--until`, in milliseconds."""
+    since, until = f"Only entries since this time: {WAYS}.", "Only entries before this time (same format as --since)."
+    command = click.option("--until", metavar="TIME", callback=milliseconds, help=until)(command)
+    return click.option("--since", metavar="TIME", callback=milliseconds, help=since)(command)
 
 
-def milliseconds(option: str, text: str | None) -> int | None:
+def milliseconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
     if not text:
         return None
     if ago := _AGO.fullmatch(text):
@@ -32,4 +33,6 @@ def milliseconds(option: str, text: str | None) -> int | None:
     try:
         return max(0, int(datetime.fromisoformat(text).timestamp() * 1000))
     except (ValueError, OverflowError) as error:
-        raise InvalidRequest(f"--{option} {text!r} is not a time", hint="for example: 2026-11-15 or 12h") from error
+        raise InvalidRequest(
+            f"--{option.name} {text!r} is not a time", hint="for example: 2026-11-15 or 12h"
+        ) from error

@@ -8,8 +8,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from executor.execution.names import Names
-from executor.model.credentials.connection import Connection, ConnectionStatus, Scheme
-from executor.model.credentials.secret import Provider, Secret
+from executor.model.credentials import Connection, ConnectionStatus, Provider, Scheme, Secret
 from executor.surfaces.views.base import time
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from executor.errors import InvalidRequest
-from executor.model.credentials.credential import Credential
+from executor.model.credentials import Credential
 from executor.model.digest import digest
 from executor.network.addresses import display_url
 from executor.network.client import Outgoing

@@ -98,7 +98,6 @@ class Child(MessageStream):
         self.process = process
         self.complaints = complaints
         self.failure: SourceError | None = None
-        self.noise = 0
         self._where = endpoint.display_name
         self._limit = limit
         self._allowance = allowance
@@ -112,7 +111,6 @@ class Child(MessageStream):
             message = read_message(line)
             if message is not None:
                 return message
-            self.noise += 1
             in_a_row += 1
             if in_a_row > MAX_NOISE:
                 self.failure = self._lost_error("keeps printing text that is not a message", "protocol")

@@ -79,6 +79,14 @@ class Document:
             node = self.resolve(node["$ref"])
         raise UnresolvedRef("$refs that only refer to each other")
 
+    def object_at(self, node: Any) -> dict[str, Any] | None:
+        """The same, if it is an object; None where a reference leads nowhere."""
+        try:
+            found = self.follow(node)
+        except UnresolvedRef:
+            return None
+        return found if isinstance(found, dict) else None
+
     def end_of(self, node: Any) -> Any:
         """The same, or the reference itself where it leads nowhere."""
         try:

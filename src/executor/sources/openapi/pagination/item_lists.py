@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from executor.sources.openapi.documents.document import Document, UnresolvedRef
+from executor.sources.openapi.documents.document import Document
 from executor.sources.openapi.documents.walk_budget import remember
 from executor.sources.openapi.tools.responses import content_schema, object_parts, types_of
 from executor.sources.pagination.names import ASIDE, BESIDE, HOLDERS, ITEMS, VAGUE_ITEMS, plain
@@ -18,11 +18,8 @@ _ARRAYS: tuple[set[str], ...] = ({"array"}, {"array", "null"})
 @remember
 def answer_fields(document: Document, schema: Any, depth: int = 0) -> dict[str, Any]:
     """The properties that an object may have, also those of its alternatives."""
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return {}
-    if not isinstance(schema, dict) or depth > 4:
+    schema = document.object_at(schema)
+    if schema is None or depth > 4:
         return {}
     found = dict(object_parts(document, schema)[0])
     for keyword in ("allOf", "oneOf", "anyOf"):
@@ -84,11 +81,8 @@ def holds_objects(document: Document, schema: Any) -> bool:
 @remember
 def items_of(document: Document, schema: Any, depth: int = 0) -> Any:
     """The schema of one item of an array; None if it has none."""
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return None
-    if not isinstance(schema, dict) or depth > 4:
+    schema = document.object_at(schema)
+    if schema is None or depth > 4:
         return None
     for keyword in ("allOf", "oneOf", "anyOf"):
         choices = schema.get(keyword)

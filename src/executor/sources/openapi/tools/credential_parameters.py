@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from executor.errors import ToolError
-from executor.model.credentials.credential import Credential, Pairs
+from executor.model.credentials import Credential, Pairs
 from executor.model.tool import Tool
 from executor.sources.openapi.storage_format import CredentialBinding, OpenApiBinding, binding_of
 from executor.sources.openapi.tools.parameters import Parameter

@@ -41,11 +41,8 @@ def key_of(raw: dict[str, Any]) -> Hashable:
 
 
 def place_of(document: Document, raw: Any) -> Place:
-    try:
-        raw = document.follow(raw)
-    except UnresolvedRef:
-        return "", ""
-    return (key_text(raw.get("in")).lower(), key_text(raw.get("name"))) if isinstance(raw, dict) else ("", "")
+    raw = document.object_at(raw)
+    return (key_text(raw.get("in")).lower(), key_text(raw.get("name"))) if raw is not None else ("", "")
 
 
 def places_of(document: Document, parameters: Any) -> frozenset[Place]:
@@ -211,11 +208,7 @@ def content_of(document: Document, raw: dict[str, Any]) -> tuple[str, dict[str, 
     if not isinstance(content, dict) or not content:
         return "", None
     media_type, media = next(iter(content.items()))
-    try:
-        media = document.follow(media)
-    except UnresolvedRef:
-        media = {}
-    return key_text(media_type), media if isinstance(media, dict) else {}
+    return key_text(media_type), document.object_at(media) or {}
 
 
 def content_form(media_type: str) -> str:

@@ -74,11 +74,8 @@ def body_of(document: Document, operation: dict[str, Any]) -> Body | None:
         return None
     by_type = {key_text(key): media for key, media in content.items()}
     media_type = preferred_media_type(by_type)
-    try:
-        media = document.follow(by_type[media_type])
-    except UnresolvedRef:
-        media = None
-    return of_media(document, media_type, media if isinstance(media, dict) else {}, body.get("required") is True)
+    media = document.object_at(by_type[media_type]) or {}
+    return of_media(document, media_type, media, body.get("required") is True)
 
 
 def of_media(document: Document, media_type: str, media: dict[str, Any], required: bool) -> Body:
@@ -141,21 +138,15 @@ def encoding(raw: dict[str, Any]) -> EncodingBinding:
 
 def array_items(document: Document, schema: Any) -> Any:
     """What an array holds, else the schema itself."""
-    try:
-        target = document.follow(schema)
-    except UnresolvedRef:
-        return schema
+    target = document.end_of(schema)
     if isinstance(target, dict) and target.get("type") == "array" and isinstance(target.get("items"), dict):
         return target["items"]
     return target
 
 
 def is_file(document: Document, schema: Any, encoding: EncodingBinding | None = None) -> bool:
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return False
-    if not isinstance(schema, dict):
+    schema = document.object_at(schema)
+    if schema is None:
         return False
     for part in parts(schema, "allOf") + parts(schema, "anyOf") + parts(schema, "oneOf"):
         if isinstance(part, dict) and part.get("format") == "binary":
@@ -186,11 +177,8 @@ def body_fields(document: Document, schema: Any) -> Fields | None:
 @remember
 def fields_of(document: Document, schema: Any, depth: int = 0) -> Fields | None:
     """None when the body need not be an object."""
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return None
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+    schema = document.object_at(schema)
+    if schema is None or depth > MAX_DEPTH:
         return None
     types = schema.get("type")
     if types is not None and "object" not in (types if isinstance(types, list) else [types]):

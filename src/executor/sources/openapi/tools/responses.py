@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from executor.sources.openapi.calls.media import is_events, is_json, is_lines, is_text
-from executor.sources.openapi.documents.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.documents.document import Document, key_text
 from executor.sources.openapi.documents.walk_budget import remember
 from executor.sources.openapi.storage_format import Promise
 
@@ -26,11 +26,8 @@ def successes(document: Document, operation: dict[str, Any]) -> dict[str, dict[s
     for key, raw in responses.items():
         status = key_text(key).upper()
         if SUCCESS.match(status) or status == "DEFAULT":
-            try:
-                response = document.follow(raw)
-            except UnresolvedRef:
-                continue
-            if isinstance(response, dict):
+            response = document.object_at(raw)
+            if response is not None:
                 found[status.lower() if status == "DEFAULT" else status] = response
     default = found.pop("default", None)
     return found or ({"default": default} if default is not None else {})
@@ -122,11 +119,8 @@ def telling_fields(
 @remember
 def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[str, Any], set[str], bool]:
     """(properties, required, whether nothing else was announced), of a schema and all it is composed of."""
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return {}, set(), False
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+    schema = document.object_at(schema)
+    if schema is None or depth > MAX_DEPTH:
         return {}, set(), False
     raw, names = schema.get("properties"), schema.get("required")
     properties = {key_text(name): part for name, part in raw.items()} if isinstance(raw, dict) else {}
@@ -147,11 +141,8 @@ def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[
 @remember
 def types_of(document: Document, schema: Any, depth: int = 0) -> set[str] | None:
     """The JSON types that a value may have; None when anything may come."""
-    try:
-        schema = document.follow(schema)
-    except UnresolvedRef:
-        return None
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+    schema = document.object_at(schema)
+    if schema is None or depth > MAX_DEPTH:
         return None
     types = declared_types(schema)
     for keyword in ("anyOf", "oneOf"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from executor.sources.openapi.documents import swagger
-from executor.sources.openapi.documents.document import Document, UnresolvedRef, key_text
+from executor.sources.openapi.documents.document import Document, key_text
 
 Scheme = dict[str, Any]
 MAX_TEXT = 300
@@ -21,11 +21,7 @@ def schemes(document: Document) -> list[Scheme]:
         found = components.get("securitySchemes") if isinstance(components, dict) else None
     result = []
     for name, raw in found.items() if isinstance(found, dict) else ():
-        try:
-            scheme = document.follow(raw)
-        except UnresolvedRef:
-            scheme = None
-        if isinstance(scheme, dict):
+        if (scheme := document.object_at(raw)) is not None:
             result.append(describe_scheme(key_text(name), scheme))
     return result
 

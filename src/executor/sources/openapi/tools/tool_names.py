@@ -82,10 +82,6 @@ def group_names(operations: Sequence[NameParts], namespace: str) -> list[str]:
     ]
 
 
-def group_name(tags: Sequence[str], path: str, namespace: str = "") -> str:
-    return (tag_group(tags[0], namespace) if tags else "") or path_group(path, namespace)
-
-
 def tag_group(tag: str, namespace: str) -> str:
     """Empty if the tag says nothing."""
     text, all_words = tag.strip(), words(to_ascii(tag)[0])

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from executor.errors import InvalidRequest
 from executor.execution.names import Names, identify, read_names
 from executor.identity import audit
-from executor.model.event import Event
+from executor.model.event import Event, EventFilter
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.sse import MOST, TYPE, After
@@ -39,16 +39,8 @@ async def page(
     A search by actor that has passed 20,000 events ends its page, with what it found, as `partial`.
     """
     known = await read_names(here.executor.database, here.workspace_id) if actor else Names({}, {})
-    found, names = await audit.search(
-        here.executor.database,
-        here.actor,
-        actor_id=identify("actor", actor, known.actors),
-        type=type,
-        since=since,
-        until=until,
-        before=before,
-        limit=limit,
-    )
+    wanted = EventFilter(identify("actor", actor, known.actors), type, since, until)
+    found, names = await audit.search(here.executor.database, here.actor, wanted, before=before, limit=limit)
     items = [audit_view(event, names.get(event.actor_id, "")) for event in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
 

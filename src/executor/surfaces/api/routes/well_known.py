@@ -19,8 +19,7 @@ router = APIRouter(prefix="/.well-known", route_class=EdgeRoute, include_in_sche
 @public
 async def protected_resource(here: Context) -> Response:
     """RFC 9728: the resource `/mcp`, who issues tokens for it, and which scopes they need."""
-    executor = here.executor
-    issuer, settings = issuer_of(executor), executor.settings
+    issuer, settings = issuer_of(here.executor), here.executor.settings
     return answer(
         {
             "resource": settings.resource,
@@ -36,8 +35,7 @@ async def protected_resource(here: Context) -> Response:
 @public
 async def authorization_server(here: Context) -> Response:
     """RFC 8414, exactly as the authorization server publishes it: older clients look for it here."""
-    executor = here.executor
-    return answer(dict(await issuer_of(executor).metadata()))
+    return answer(dict(await issuer_of(here.executor).metadata()))
 
 
 def issuer_of(executor: Executor) -> Issuer:

@@ -68,17 +68,11 @@ class PolicyDraft(Body):
     level: Literal["organization", "workspace"] = "workspace"
 
 
-class PolicyChange(Body):
+class PolicyChange(PolicyDraft):
     """Fields that are left out do not change; an empty `actor` or `source` removes that filter."""
 
     pattern: Annotated[str, Field(min_length=1, max_length=500)] = ""
     action: Literal["allow", "require_approval", "deny"] = "deny"
-    conditions: Annotated[list[Condition], Field(max_length=20)] = []
-    actor: Annotated[str, Field(max_length=200)] = ""
-    source: Annotated[str, Field(max_length=200)] = ""
-    effect: Literal["read", "write", "destructive"] | None = None
-    note: Annotated[str, Field(max_length=1000)] = ""
-    level: Literal["organization", "workspace"] = "workspace"
 
 
 class Approve(Body):

@@ -5,63 +5,37 @@ from typing import Any
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import connect
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option, limit_option
-from executor.surfaces.cli.output import clean, emit, emit_json, safe_json, say, table
-from executor.surfaces.cli.time_options import milliseconds, range_options
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.options import limit_option
+from executor.surfaces.cli.output import clean, emit, emit_json, emit_page, safe_json, say
+from executor.surfaces.cli.time_options import range_options
 
 VERIFY_SECONDS = 600.0
 
 
-@click.group("audit", cls=SuggestingGroup, help=COMMANDS["audit"])
-def command() -> None: ...
+command = group("audit")
 
 
 @command.command("list")
 @click.option("--actor", metavar="NAME", help="Only events of this actor, by name or ID.")
-@click.option("--type", "kind", metavar="TYPE", help="Only this event type, or all with a prefix: 'policy.*'.")
+@click.option("--type", metavar="TYPE", help="Only this event type, or all with a prefix: 'policy.*'.")
 @range_options
 @click.option("--before", type=click.IntRange(min=0), help="Only events with a smaller number.")
 @limit_option(50)
-@json_option
-def listing(
-    actor: str | None,
-    kind: str | None,
-    since: str | None,
-    until: str | None,
-    before: int | None,
-    limit: int,
-    as_json: bool,
-) -> None:
+def listing(as_json: bool, **asked: Any) -> None:
     """List events, newest first."""
-    times: dict[str, Any] = {"since": milliseconds("since", since), "until": milliseconds("until", until)}
-    page = connect(Settings.load()).get("/v1/audit", actor=actor, type=kind, before=before, limit=limit, **times)
-    if as_json:
-        emit_json(page)
-        return
-    columns = {
-        "at": "AT",
-        "type": "TYPE",
-        "actor": "ACTOR",
-        "origin": "FROM",
-        "executionId": "EXECUTION",
-        "data": "WHAT",
-    }
-    emit(table(page["items"], columns))
-    if page.get("next"):
-        say(f"more: --before {page['next']}")
+    page = connect().get("/v1/audit", **asked)
+    columns = {"at": "AT", "type": "TYPE", "actor": "ACTOR", "origin": "FROM", "executionId": "EXECUTION"}
+    emit_page(page, {**columns, "data": "WHAT"}, as_json)
 
 
 @command.command("verify")
 @click.option("--head", metavar="HEAD", help="A head that an earlier check printed and that you stored elsewhere.")
-@json_option
 def verify(head: str | None, as_json: bool) -> int:
     """Check that no event was changed, removed, inserted or reordered."""
-    report = connect(Settings.load()).get("/v1/audit/verify", head=head, seconds=VERIFY_SECONDS)
+    report = connect().get("/v1/audit/verify", head=head, seconds=VERIFY_SECONDS)
     if as_json:
         emit_json(report)
     elif report["ok"]:
@@ -76,11 +50,10 @@ def verify(head: str | None, as_json: bool) -> int:
 
 @command.command("export")
 @click.option("--after", type=click.IntRange(min=0), default=0, help="Only events with a larger number.")
-@json_option
 def export(after: int, as_json: bool) -> int:
     """Export all events as JSON lines, oldest first. --json has no effect: every line is JSON."""
     line = ""
-    for line in connect(Settings.load()).lines(f"/v1/audit/export?after={after}"):
+    for line in connect().lines(f"/v1/audit/export?after={after}"):
         sys.stdout.write(f"{safe_json(line)}\n")
     sys.stdout.flush()
     if '"audit.exported"' in line:  # the export itself is the last event of every export

@@ -6,12 +6,9 @@ from typing import Any
 import click
 
 from executor.errors import Conflict, InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import connect
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.main import group
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say
 
 APPLY_SECONDS = 600.0
@@ -21,17 +18,14 @@ file_argument = click.argument("file", required=False, type=click.Path(path_type
 prune_option = click.option("--prune", is_flag=True, help="Remove what was declared before and no longer is.")
 
 
-@click.group("config", cls=SuggestingGroup, help=COMMANDS["config"])
-def command() -> None:
-    """FILE is TOML, YAML or JSON. Without it, what the daemon applies when it starts."""
+command = group("config")
 
 
 @command.command("check")
 @file_argument
-@json_option
 def check(file: Path | None, as_json: bool) -> int:
     """Check a configuration. Exits with 1 if something in it is wrong."""
-    plan = connect(Settings.load()).post("/v1/configuration/plan", read_file(file))
+    plan = connect().post("/v1/configuration/plan", read_file(file))
     if as_json:
         emit_json({"problems": plan["problems"]})
     else:
@@ -43,10 +37,9 @@ def check(file: Path | None, as_json: bool) -> int:
 @command.command("diff")
 @file_argument
 @prune_option
-@json_option
 def diff(file: Path | None, prune: bool, as_json: bool) -> int:
     """Show what applying a configuration would change."""
-    plan = connect(Settings.load()).post("/v1/configuration/plan", {**read_file(file), "prune": prune})
+    plan = connect().post("/v1/configuration/plan", {**read_file(file), "prune": prune})
     if as_json:
         emit_json(plan)
     else:
@@ -59,10 +52,9 @@ def diff(file: Path | None, prune: bool, as_json: bool) -> int:
 @file_argument
 @prune_option
 @click.option("--yes", is_flag=True, help="Apply without asking, including the commands that the file runs.")
-@json_option
 def apply(file: Path | None, prune: bool, yes: bool, as_json: bool) -> int:
     """Show what a configuration changes, then apply it. Exits with 1 if an entry is wrong or fails."""
-    client, text = connect(Settings.load()), read_file(file)
+    client, text = connect(), read_file(file)
     plan = client.post("/v1/configuration/plan", {**text, "prune": prune})
     if not as_json:
         show_changes(plan)

@@ -5,14 +5,12 @@ from typing import Any
 import click
 
 from executor.errors import SampleFailed
-from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, Refused, connect
 from executor.surfaces.cli.follow import ExecutionFollower, show_failure
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import as_json as json_text
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, program, say
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, json_text, program, say
 
 NAMESPACE = "demo"
 LOAD_SECONDS = 60.0
@@ -29,7 +27,7 @@ return {customer: invoice.customer, refunded: refund.amount};"""
 @click.option("--no-open", is_flag=True, help="Don't prompt in the terminal when a decision is needed.")
 @json_option
 def command(no_open: bool, as_json: bool) -> int:
-    client = connect(Settings.load())
+    client = connect()
     source = _connect(client)
     _step(1, "connect", f"a sample API is running at {clean(source['baseUrl'])} and connected as source `{NAMESPACE}`")
     say(f"  {source['toolCount']} tools; remove them with `{program()} sources remove {NAMESPACE}`")

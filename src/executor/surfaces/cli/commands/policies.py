@@ -4,12 +4,9 @@ from typing import Any
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, say, table
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.output import clean, emit, emit_json, emit_result, say, table
 from executor.surfaces.cli.policy_options import (
     ACTIONS,
     describe_matches,
@@ -24,15 +21,13 @@ position_option = click.option(
 )
 
 
-@click.group("policies", cls=SuggestingGroup, help=COMMANDS["policies"])
-def command() -> None: ...
+command = group("policies")
 
 
 @command.command("list")
-@json_option
 def listing(as_json: bool) -> None:
     """List policies in order, with the number of tools each matches."""
-    page = connect(Settings.load()).get("/v1/policies", reach="true")
+    page = connect().get("/v1/policies", reach="true")
     if as_json:
         emit_json(page)
     elif page["items"]:
@@ -46,10 +41,9 @@ def listing(as_json: bool) -> None:
 @click.argument("action", type=click.Choice(ACTIONS))
 @policy_options
 @position_option
-@json_option
 def add(pattern: str, action: str, position: int | None, as_json: bool, **policy: Any) -> None:
     """Add a policy. PATTERN is a path; `*` matches one part, `.**` everything below."""
-    client, body = connect(Settings.load()), policy_body(pattern, action, **policy)
+    client, body = connect(), policy_body(pattern, action, **policy)
     place = {} if position is None else {"position": position}
     policy = client.post("/v1/policies", {**body, **place})
     if as_json:
@@ -65,54 +59,38 @@ def add(pattern: str, action: str, position: int | None, as_json: bool, **policy
 @click.option("--action", type=click.Choice(ACTIONS), help="New action.")
 @click.option("--unconditional", is_flag=True, help="Remove all conditions.")
 @policy_options
-@json_option
 def change(policy_id: str, unconditional: bool, as_json: bool, **given: Any) -> None:
     """Change a policy. Options you leave out stay as they are; --when replaces all conditions."""
     body = {name: value for name, value in policy_body(**given).items() if value not in (None, "", [])}
     if unconditional:
         body["conditions"] = []
-    policy = connect(Settings.load()).patch(f"/v1/policies/{segment(policy_id)}", body)
-    if as_json:
-        emit_json(policy)
-    else:
-        emit(f"changed {clean(policy['id'])}: {clean(policy['text'])}")
+    policy = connect().patch(f"/v1/policies/{segment(policy_id)}", body)
+    emit_result(policy, f"changed {clean(policy['id'])}: {clean(policy['text'])}", as_json)
 
 
 @command.command("move")
 @click.argument("policy_id", metavar="ID")
 @click.argument("position", type=click.IntRange(min=0))
-@json_option
 def move(policy_id: str, position: int, as_json: bool) -> None:
     """Move a policy within its level; 0 is first."""
-    policy = connect(Settings.load()).post(f"/v1/policies/{segment(policy_id)}/move", {"position": position})
-    if as_json:
-        emit_json(policy)
-    else:
-        emit(f"moved {clean(policy['id'])} to {clean(policy['position'])}: {clean(policy['text'])}")
+    policy = connect().post(f"/v1/policies/{segment(policy_id)}/move", {"position": position})
+    emit_result(policy, f"moved {clean(policy['id'])} to {clean(policy['position'])}: {clean(policy['text'])}", as_json)
 
 
 @command.command("renew")
 @click.argument("policy_id", metavar="ID")
-@json_option
 def renew(policy_id: str, as_json: bool) -> None:
     """Renew a policy for the current tools and sources."""
-    policy = connect(Settings.load()).post(f"/v1/policies/{segment(policy_id)}/renew", {})
-    if as_json:
-        emit_json(policy)
-    else:
-        emit(f"renewed {clean(policy['id'])}: {clean(policy['text'])}")
+    policy = connect().post(f"/v1/policies/{segment(policy_id)}/renew", {})
+    emit_result(policy, f"renewed {clean(policy['id'])}: {clean(policy['text'])}", as_json)
 
 
 @command.command("remove")
 @click.argument("policy_id", metavar="ID")
-@json_option
 def remove(policy_id: str, as_json: bool) -> None:
     """Remove a policy."""
-    answer = connect(Settings.load()).delete(f"/v1/policies/{segment(policy_id)}")
-    if as_json:
-        emit_json(answer or {"removed": policy_id})
-    else:
-        emit(f"removed {clean(policy_id)}")
+    answer = connect().delete(f"/v1/policies/{segment(policy_id)}")
+    emit_result(answer or {"removed": policy_id}, f"removed {clean(policy_id)}", as_json)
 
 
 @command.command("test")
@@ -120,13 +98,12 @@ def remove(policy_id: str, as_json: bool) -> None:
 @click.option("--arguments", metavar="JSON", help="The arguments of the call.")
 @click.option("--actor", default="", metavar="NAME", help="The calling actor. Default: you.")
 @click.option("--why", is_flag=True, help="Also explain why the other policies did not apply.")
-@json_option
 def test(path: str, arguments: str | None, actor: str, why: bool, as_json: bool) -> None:
     """Show which policy decides about a call. Nothing is called."""
     body: dict[str, Any] = {"path": path, **({"actor": actor} if actor else {})}
     if arguments is not None:
         body["arguments"] = parse_option("--arguments", arguments)
-    decision = connect(Settings.load()).post("/v1/policies/test", body)
+    decision = connect().post("/v1/policies/test", body)
     if as_json:
         emit_json(decision)
         return
@@ -148,28 +125,16 @@ def test(path: str, arguments: str | None, actor: str, why: bool, as_json: bool)
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=200, show_default=True, help="How many past calls to evaluate."
 )
-@json_option
-def simulate(
-    pattern: str | None,
-    action: str | None,
-    position: int | None,
-    order: str,
-    without: tuple[str, ...],
-    limit: int,
-    as_json: bool,
-    **policy: Any,
-) -> None:
+def simulate(pattern: str | None, action: str | None, order: str, as_json: bool, **given: Any) -> None:
     """Show what a policy or a new order would have changed in past executions."""
-    body: dict[str, Any] = {"limit": limit, "without": list(without)}
+    body: dict[str, Any] = {name: given.pop(name) for name in ("limit", "without", "position")}
     if pattern is not None:
         if action is None:
             raise click.UsageError("a policy needs a PATTERN and an ACTION")
-        body["rule"] = policy_body(pattern, action, **policy)
-    if position is not None:
-        body["position"] = position
+        body["rule"] = policy_body(pattern, action, **given)
     if order:
         body["order"] = [one.strip() for one in order.split(",")]
-    found = connect(Settings.load()).post("/v1/policies/simulate", body)
+    found = connect().post("/v1/policies/simulate", body)
     if as_json:
         emit_json(found)
         return

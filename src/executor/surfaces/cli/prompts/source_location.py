@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from executor.errors import ConsentRequired, InvalidRequest
-from executor.model.credentials.credential import PLAIN_HEADER, SECRET_VARIABLE
+from executor.model.credentials import PLAIN_HEADER, SECRET_VARIABLE
 from executor.surfaces.cli.output import clean, interactive, program, say
 from executor.surfaces.cli.prompts.secret_input import enter_secret
 

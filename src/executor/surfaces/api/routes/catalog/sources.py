@@ -69,7 +69,7 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
 @needs("administer")
 async def probe(here: Context, body: NewSource) -> Answer[views.ProbeView]:
     """Detect what is at an address, without connecting it."""
-    return answer(views.probe_view(await here.executor.catalog.probe(wish(body, here.actor))))
+    return answer(views.probe_view(await here.executor.catalog.lifecycle.probe(wish(body, here.actor))))
 
 
 @router.post("/preview")
@@ -117,7 +117,7 @@ async def change(here: Context, source: str, body: SourceChange) -> Answer[views
 @needs("administer")
 async def remove(here: Context, source: str) -> Answer[views.SourceView]:
     """Disconnect a source. Its pending approvals are denied."""
-    removed = await here.executor.catalog.remove_source(here.workspace_id, source, by=here.actor)
+    removed = await here.executor.catalog.lifecycle.remove(here.workspace_id, source, by=here.actor)
     await deny_orphans(here.executor.engine, removed, by=here.actor)
     return answer(views.source_view(removed))
 
@@ -129,7 +129,7 @@ async def refresh(here: Context, source: str) -> Answer[views.RefreshedView] | S
 
     Only the operator of this installation can run a command or a Python module again.
     """
-    refreshing = here.executor.catalog.refresh
+    refreshing = here.executor.catalog.lifecycle.refresh
 
     async def work(progress: Progress) -> views.RefreshedView:
         return views.refreshed_view(await refreshing(here.workspace_id, source, progress, by=here.actor))

@@ -33,9 +33,8 @@ async def listing(here: Context) -> Answer[views.MemberPage]:
 @needs("manage")
 async def change(here: Context, account_id: str, body: identity.NewRole) -> Answer[views.MemberView]:
     """Change a role. Neither the old nor the new one may be above your own."""
-    executor = here.executor
     expect_own_end()
-    changed = await members.change(executor.database, executor.tenancy, here.actor, account_id, body.role)
+    changed = await members.change(here.executor.database, here.executor.tenancy, here.actor, account_id, body.role)
     return answer(views.member_view(changed))
 
 

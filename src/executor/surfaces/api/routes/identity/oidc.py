@@ -30,19 +30,17 @@ COOKIE_SECONDS = 600
 @public
 async def show_provider(here: Context) -> Response:
     """Get the identity provider, if there is one, for the sign-in page."""
-    executor = here.executor
-    there = executor.issuers.sign_ins is not None
-    return answer({"offered": there, "issuer": executor.settings.oidc_issuer if there else None})
+    there = here.executor.issuers.sign_ins is not None
+    return answer({"offered": there, "issuer": here.executor.settings.oidc_issuer if there else None})
 
 
 @router.get("/start")
 @public
 async def start(here: Context) -> Response:
     """Redirect to the identity provider. `return_to` is the page to open afterwards."""
-    executor = here.executor
     try:
         query = single(here)
-        begun = await sign_ins_of(executor).begin(query.get("return_to") or "/", client_address(here))
+        begun = await sign_ins_of(here.executor).begin(query.get("return_to") or "/", client_address(here))
     except ExecutorError as error:
         return failure_page(error)
     response = RedirectResponse(begun.url, 303)
@@ -54,7 +52,7 @@ async def start(here: Context) -> Response:
         path=COOKIE_PATH,
         httponly=True,
         samesite="lax",
-        secure=executor.settings.address.startswith("https:"),
+        secure=here.executor.settings.address.startswith("https:"),
     )
     return response
 

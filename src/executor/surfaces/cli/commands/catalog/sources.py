@@ -6,16 +6,23 @@ from typing import Any
 import click
 
 from executor.errors import ExecutorError, InvalidRequest
-from executor.settings import Settings
 from executor.sources import placeholders
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.commands.catalog import sources_choose, sources_defaults, sources_hints, sources_inspect
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, show_error, table
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.output import (
+    clean,
+    emit,
+    emit_json,
+    emit_page,
+    emit_result,
+    facts,
+    program,
+    say,
+    show_error,
+)
 from executor.surfaces.cli.prompts import source_location
 from executor.surfaces.cli.source_options import options_of, source_options, with_options
 
@@ -24,8 +31,7 @@ SHOWN = 10
 DESCRIBED = 120
 
 
-@click.group("sources", cls=SuggestingGroup, help=COMMANDS["sources"])
-def command() -> None: ...
+command = group("sources")
 
 
 @command.command("add", context_settings={"ignore_unknown_options": False})
@@ -75,7 +81,6 @@ def command() -> None: ...
 @click.option("--preview", is_flag=True, help="Show what would be added without adding it.")
 @click.option("--inherit-rules", is_flag=True, help="Apply existing policies that allow calls in this namespace.")
 @click.option("--yes", is_flag=True, help="Consent to running the command or importing the module.")
-@json_option
 def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json: bool, **given: Any) -> None:
     """Connect an API, a GraphQL or MCP server, or a module of Python functions.
 
@@ -84,7 +89,7 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
     """
     if bool(location) == demo:
         raise InvalidRequest("pass either a location or --demo", hint=f"see `{program()} sources add --help`")
-    client = connect(Settings.load())
+    client = connect()
     if demo:
         _print_added(client.post("/v1/sources/demo", seconds=LOAD_SECONDS), as_json)
         return
@@ -156,36 +161,25 @@ def _probe(client: Client, body: dict[str, Any]) -> dict[str, Any]:
 
 
 @command.command("templates")
-@json_option
 def templates(as_json: bool) -> None:
     """List templates: well-known sources that you can add by name."""
-    page = connect(Settings.load()).get("/v1/templates")
-    if as_json:
-        emit_json(page)
-    else:
-        emit(table(page["items"], {"id": "NAME", "kind": "KIND", "name": "PROVIDER", "auth": "CREDENTIAL"}))
+    page = connect().get("/v1/templates")
+    emit_page(page, {"id": "NAME", "kind": "KIND", "name": "PROVIDER", "auth": "CREDENTIAL"}, as_json)
 
 
 @command.command("list")
-@json_option
 def listing(as_json: bool) -> None:
     """List the connected sources."""
-    page = connect(Settings.load()).get("/v1/sources")
-    if as_json:
-        emit_json(page)
-    elif page["items"]:
-        columns = {"namespace": "NAMESPACE", "kind": "KIND", "status": "STATUS", "toolCount": "TOOLS", "name": "NAME"}
-        emit(table(page["items"], columns))
-    else:
-        say(f"no sources yet; connect one:\n  {program()} sources add https://…")
+    page = connect().get("/v1/sources")
+    columns = {"namespace": "NAMESPACE", "kind": "KIND", "status": "STATUS", "toolCount": "TOOLS", "name": "NAME"}
+    emit_page(page, columns, as_json, empty=f"no sources yet; connect one:\n  {program()} sources add https://…")
 
 
 @command.command("show")
 @click.argument("source", metavar="NAMESPACE")
-@json_option
 def show(source: str, as_json: bool) -> None:
     """Show a source and the parts of it that could not be used."""
-    found = connect(Settings.load()).get(f"/v1/sources/{segment(source)}")
+    found = connect().get(f"/v1/sources/{segment(source)}")
     if as_json:
         emit_json(found)
         return
@@ -224,10 +218,9 @@ _FACTS = {
 
 @command.command("refresh")
 @click.argument("source", metavar="[NAMESPACE]", required=False)
-@json_option
 def refresh(source: str | None, as_json: bool) -> int:
     """Refresh one source or all of them, and show what changed."""
-    client = connect(Settings.load())
+    client = connect()
     names = [source] if source else [one["namespace"] for one in client.get("/v1/sources")["items"]]
     if not source:
         return _refresh_all(client, names, as_json)
@@ -263,14 +256,10 @@ def _refresh(client: Client, name: str) -> dict[str, Any]:
 
 @command.command("remove")
 @click.argument("source", metavar="NAMESPACE")
-@json_option
 def remove(source: str, as_json: bool) -> None:
     """Disconnect a source. Its tools are removed; its history stays."""
-    answer = connect(Settings.load()).delete(f"/v1/sources/{segment(source)}")
-    if as_json:
-        emit_json(answer or {"removed": source})
-    else:
-        emit(f"removed {clean(source)}")
+    answer = connect().delete(f"/v1/sources/{segment(source)}")
+    emit_result(answer or {"removed": source}, f"removed {clean(source)}", as_json)
 
 
 def _print_added(source: dict[str, Any], as_json: bool) -> None:

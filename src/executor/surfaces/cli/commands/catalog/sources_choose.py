@@ -7,10 +7,8 @@ from typing import Any
 import click
 
 from executor.errors import InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli.client import Client, Refused, connect, segment
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
-from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
 
 LOAD_SECONDS = 300.0
@@ -23,7 +21,6 @@ SHOWN = 20
 @click.option("--everything", is_flag=True, help="Keep all tools again.")
 @click.option("--preview", is_flag=True, help="Show which tools would be added and removed, without changing anything.")
 @click.option("--yes", is_flag=True, help="Remove tools even if policies or pending calls depend on them.")
-@json_option
 def choose(source: str, everything: bool, preview: bool, yes: bool, as_json: bool, **given: Any) -> None:
     """Choose which of a source's tools to keep. The new filters replace the old ones.
 
@@ -34,7 +31,7 @@ def choose(source: str, everything: bool, preview: bool, yes: bool, as_json: boo
     if bool(filters) == everything:
         hint = f"see `{program()} sources choose --help`; `{program()} sources preview` lists what can be chosen"
         raise InvalidRequest("pass filters or --everything", hint=hint)
-    client = connect(Settings.load())
+    client = connect()
     body = {**filters, "preview": preview, "drop": yes}
     told = _put_choice(client, source, body)
     if as_json:

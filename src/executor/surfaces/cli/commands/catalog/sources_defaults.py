@@ -7,9 +7,7 @@ from typing import Any
 import click
 
 from executor.errors import InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
-from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import emit, emit_json
 
 EFFECTS = ("read", "write", "destructive")
@@ -23,14 +21,13 @@ ACTIONS = click.Choice([*DECISIONS, UNSET])
 @click.option("--read", type=ACTIONS, help="What happens to reads. `unset` goes back to the built-in default.")
 @click.option("--write", type=ACTIONS, help="What happens to writes.")
 @click.option("--destructive", type=ACTIONS, help="What happens to destructive calls.")
-@json_option
 def defaults(source: str, as_json: bool, **given: str | None) -> None:
     """Show or set the approval defaults of a source.
 
     They decide about calls that no policy of the organization or workspace decides about. Options that you leave out
     don't change.
     """
-    client, path = connect(Settings.load()), f"/v1/sources/{segment(source)}/defaults"
+    client, path = connect(), f"/v1/sources/{segment(source)}/defaults"
     present = client.get(path)
     chosen = {effect: action for effect, action in given.items() if action is not None}
     if chosen:

@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
 
 SHOWN = 10
@@ -18,7 +16,6 @@ SHOWN = 10
 @click.argument("source", metavar="NAMESPACE")
 @click.argument("decision", type=click.Choice(["trust", "ask"]), required=False)
 @click.option("--tool", "tools", multiple=True, metavar="PATH", help="With `trust`: only this tool; repeatable.")
-@json_option
 def hints(source: str, decision: str | None, tools: tuple[str, ...], as_json: bool) -> None:
     """Show which tools an MCP server marks as read-only. With DECISION, trust these hints or stop trusting them.
 
@@ -26,7 +23,7 @@ def hints(source: str, decision: str | None, tools: tuple[str, ...], as_json: bo
     """
     if tools and decision != "trust":
         raise click.UsageError("--tool is only for trust")
-    client, path = connect(Settings.load()), f"/v1/sources/{segment(source)}/hints"
+    client, path = connect(), f"/v1/sources/{segment(source)}/hints"
     told = client.get(path) if decision is None else _put_decision(client, source, decision, list(tools) or None)
     if as_json:
         emit_json(told)

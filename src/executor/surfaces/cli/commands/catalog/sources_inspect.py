@@ -9,12 +9,10 @@ from typing import Any
 import click
 
 from executor.errors import InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.commands.catalog.tools import with_short_description
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
-from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, say, table
+from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, emit_result, say, table
 from executor.surfaces.cli.prompts import source_location
 from executor.surfaces.cli.source_options import options_of, source_options, with_options
 
@@ -27,11 +25,10 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~", "reworded": "≈"}
 @click.command("document")
 @click.argument("source", metavar="NAMESPACE")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write to this file instead of printing.")
-@json_option
 def document(source: str, out: str | None, as_json: bool) -> None:
     """Print the document that a source was last read from. With --json, print details about it."""
     query = "?limit=1" if as_json and not out else ""
-    answer = connect(Settings.load()).raw(f"/v1/sources/{segment(source)}/document{query}", seconds=LOAD_SECONDS)
+    answer = connect().raw(f"/v1/sources/{segment(source)}/document{query}", seconds=LOAD_SECONDS)
     told = {
         "source": source,
         "mediaType": answer.headers.get("content-type", "").partition(";")[0],
@@ -67,10 +64,9 @@ def _write(path: Path, content: bytes) -> None:
 @click.command("changes")
 @click.argument("source", metavar="NAMESPACE")
 @click.option("--at", metavar="TIME", help="An earlier refresh, by its time as listed at the end.")
-@json_option
 def changes(source: str, at: str | None, as_json: bool) -> None:
     """Show what a refresh changed: added, removed and changed tools, field by field."""
-    client = connect(Settings.load())
+    client = connect()
     path = f"/v1/sources/{segment(source)}/changes"
     found: dict[str, Any] = client.get(path, at=at, limit=MOST)
     while found["next"]:
@@ -103,10 +99,9 @@ def _lines(item: dict[str, Any]) -> list[str]:
 
 @click.command("dependents")
 @click.argument("source", metavar="NAMESPACE")
-@json_option
 def dependents(source: str, as_json: bool) -> None:
     """Show what depends on a source: credentials, policies, pending calls and recent calls."""
-    found = connect(Settings.load()).get(f"/v1/sources/{segment(source)}/dependents")
+    found = connect().get(f"/v1/sources/{segment(source)}/dependents")
     if as_json:
         emit_json(found)
         return
@@ -128,10 +123,9 @@ def dependents(source: str, as_json: bool) -> None:
 @source_options
 @filter_options
 @click.option("--yes", is_flag=True, help="Consent to running the command.")
-@json_option
 def preview(location: tuple[str, ...], kind: str, base_url: str, yes: bool, as_json: bool, **given: Any) -> None:
     """Show the tools of a source without connecting it."""
-    client = connect(Settings.load())
+    client = connect()
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
     body: dict[str, Any] = {
         **source_location.read_location(location, templates),
@@ -170,14 +164,10 @@ def show_preview(client: Client, body: dict[str, Any], as_json: bool) -> None:
 @click.command("rename")
 @click.argument("source", metavar="NAMESPACE")
 @click.argument("name")
-@json_option
 def rename(source: str, name: str, as_json: bool) -> None:
     """Change a source's display name. Its namespace stays."""
-    renamed = connect(Settings.load()).patch(f"/v1/sources/{segment(source)}", {"name": name})
-    if as_json:
-        emit_json(renamed)
-    else:
-        emit(f"{clean(renamed['namespace'])} is now called {clean(renamed['name'])}")
+    renamed = connect().patch(f"/v1/sources/{segment(source)}", {"name": name})
+    emit_result(renamed, f"{clean(renamed['namespace'])} is now called {clean(renamed['name'])}", as_json)
 
 
 def _progress(text: str) -> None:

@@ -1,17 +1,25 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option, limit_option
-from executor.surfaces.cli.output import as_json as json_text
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, quote_remote, say, table
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.options import limit_option
+from executor.surfaces.cli.output import (
+    clean,
+    clean_lines,
+    emit,
+    emit_json,
+    emit_page,
+    emit_result,
+    facts,
+    json_text,
+    quote_remote,
+    say,
+    table,
+)
 
 FOUND = {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"}
 EXPLAINED = {"score": "SCORE", "why": "WHY"}
@@ -20,8 +28,7 @@ MAX_QUERY = 1_000  # what is read of a query; far more has no room in an address
 GROUPS = {"group": "GROUP", "tools": "TOOLS"}
 
 
-@click.group("tools", cls=SuggestingGroup, help=COMMANDS["tools"])
-def command() -> None: ...
+command = group("tools")
 
 
 @command.command("search")
@@ -32,27 +39,9 @@ def command() -> None: ...
 @click.option("--depth", type=click.IntRange(0, 2), default=0, help="0: names, 1: with signatures, 2: with schemas.")
 @click.option("--explain", is_flag=True, help="Show the score and which words matched where.")
 @limit_option(10)
-@json_option
-def search(
-    query: tuple[str, ...],
-    namespace: str | None,
-    source: str | None,
-    effect: str | None,
-    depth: int,
-    explain: bool,
-    limit: int,
-    as_json: bool,
-) -> None:
+def search(query: tuple[str, ...], depth: int, explain: bool, as_json: bool, **asked: Any) -> None:
     """Find tools by what you want to do. Without a query, list the groups."""
-    found = connect(Settings.load()).get(
-        "/v1/tools/search",
-        query=" ".join(query)[: MAX_QUERY + 1],
-        namespace=namespace,
-        source=source,
-        effect=effect,
-        depth=depth,
-        limit=limit,
-    )
+    found = connect().get("/v1/tools/search", query=" ".join(query)[: MAX_QUERY + 1], depth=depth, **asked)
     if as_json:
         emit_json(found)
         return
@@ -82,27 +71,9 @@ def explain_item(item: dict[str, Any]) -> dict[str, Any]:
 @click.option("--budget", type=click.IntRange(150, 20_000), help="Token budget (default 1500).")
 @click.option("--part", type=click.Choice(["arguments", "result", "description"]), help="Show only this part, in full.")
 @click.option("--type", "types", multiple=True, metavar="NAME", help="Only this type of the signature; repeatable.")
-@json_option
-def describe(
-    path: str,
-    schemas: bool,
-    language: str | None,
-    budget: int | None,
-    part: str | None,
-    types: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def describe(path: str, schemas: bool, as_json: bool, **asked: Any) -> None:
     """Show a tool's signature and an example call."""
-    wanted = [
-        ("includeSchemas", "true" if schemas else None),
-        ("language", language),
-        ("budget", budget),
-        ("part", part),
-    ]
-    query = urlencode(
-        [(name, value) for name, value in wanted if value is not None] + [("types", one) for one in types]
-    )
-    tool = connect(Settings.load()).get(f"/v1/tools/{segment(path)}{'?' if query else ''}{query}")
+    tool = connect().get(f"/v1/tools/{segment(path)}", includeSchemas="true" if schemas else None, **asked)
     if as_json:
         emit_json(tool)
         return
@@ -127,7 +98,6 @@ def describe(
 @click.argument("new_path", required=False)
 @click.option("--reset", is_flag=True, help="Restore the source's own name.")
 @click.option("--inherit-rules", is_flag=True, help="Apply policies that allow calls under the new path.")
-@json_option
 def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as_json: bool) -> None:
     """Rename a tool or a group: `tools rename 'hub.issues.*' 'hub.tickets.*'`.
 
@@ -136,7 +106,7 @@ def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as
     if bool(new_path) == reset:
         raise click.UsageError("pass a NEW_PATH or --reset")
     body = {"path": new_path or "", **({"inheritRules": True} if inherit_rules else {})}
-    told = connect(Settings.load()).patch(f"/v1/tools/{segment(path)}", body)
+    told = connect().patch(f"/v1/tools/{segment(path)}", body)
     if as_json:
         emit_json(told)
         return
@@ -152,31 +122,25 @@ def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as
 @click.argument("path")
 @click.argument("text", required=False)
 @click.option("--reset", is_flag=True, help="Restore the source's own description.")
-@json_option
 def reword(path: str, text: str | None, reset: bool, as_json: bool) -> None:
     """Set your own description of a tool. Agents find and understand it by this text."""
     if bool(text) == reset:
         raise click.UsageError("pass a TEXT or --reset")
-    told = connect(Settings.load()).patch(f"/v1/tools/{segment(path)}", {"description": text or ""})
-    if as_json:
-        emit_json(told)
-    else:
-        emit(f"{clean(path)} now has {'the description of its source' if reset else 'your description'}")
+    told = connect().patch(f"/v1/tools/{segment(path)}", {"description": text or ""})
+    emit_result(
+        told, f"{clean(path)} now has {'the description of its source' if reset else 'your description'}", as_json
+    )
 
 
 @command.command("treat-as-read")
 @click.argument("path")
-@json_option
 def treat_as_read(path: str, as_json: bool) -> None:
     """Create a policy that allows a tool like a read, for example a search that is sent as POST.
 
     It applies to the tool as it is now and never overrides another policy. Undo it with `policies remove`.
     """
-    made = connect(Settings.load()).post(f"/v1/tools/{segment(path)}/treat-as-read", {})
-    if as_json:
-        emit_json(made)
-    else:
-        emit(f"added {clean(made['id'])}: {clean(made['text'])}")
+    made = connect().post(f"/v1/tools/{segment(path)}/treat-as-read", {})
+    emit_result(made, f"added {clean(made['id'])}: {clean(made['text'])}", as_json)
 
 
 def cut_said(cut: dict[str, Any]) -> str:
@@ -200,19 +164,10 @@ def with_short_description(item: dict[str, Any]) -> dict[str, Any]:
 @click.option("--source", metavar="NAMESPACE", help="Only tools of this source.")
 @click.option("--after", metavar="PATH", help="Only paths after this one.")
 @limit_option(100)
-@json_option
 def listing(
     beginning: str | None, prefix: str | None, source: str | None, after: str | None, limit: int, as_json: bool
 ) -> None:
     """List tools by path: all, or those with a prefix such as github or github.issues."""
-    page = connect(Settings.load()).get(
-        "/v1/tools", prefix=prefix or beginning, source=source, after=after, limit=limit
-    )
-    if as_json:
-        emit_json(page)
-    elif page["items"]:
-        emit(table([with_short_description(item) for item in page["items"]], FOUND))
-        if page.get("next"):
-            say(f"more: --after {clean(page['next'])}")
-    else:
-        say("no tools")
+    page = connect().get("/v1/tools", prefix=prefix or beginning, source=source, after=after, limit=limit)
+    rows = [with_short_description(item) for item in page["items"]]
+    emit_page(page, FOUND, as_json, rows=rows, empty="no tools", more="--after")

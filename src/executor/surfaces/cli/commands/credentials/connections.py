@@ -5,21 +5,27 @@ from typing import Any
 import click
 
 from executor.errors import InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.commands.credentials.connections_login import login
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, facts, program, say, table, with_program
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.output import (
+    clean,
+    emit,
+    emit_json,
+    emit_page,
+    emit_result,
+    facts,
+    program,
+    say,
+    with_program,
+)
 from executor.surfaces.cli.prompts import secret_input
 
 Placement = dict[str, str]
 
 
-@click.group("connections", cls=SuggestingGroup, help=COMMANDS["connections"])
-def command() -> None: ...
+command = group("connections")
 
 
 command.add_command(login)
@@ -40,10 +46,9 @@ command.add_command(login)
 @click.option("--name", default="", help="A name, if the source has several connections. Default: `default`.")
 @click.option("--own", is_flag=True, help="Only for yourself. Default: the whole workspace.")
 @click.option("--replace", is_flag=True, help="Replace the connection of the same name.")
-@json_option
 def add(source: str, as_json: bool, **given: Any) -> None:
     """Add a credential for SOURCE. Values are prompted for, or read line by line from standard input."""
-    client = connect(Settings.load())
+    client = connect()
     offered = client.get(f"/v1/connections/ways/{segment(source)}")
     placements = read_placements(given)
     body: dict[str, Any] = {"source": source, "name": given["name"], "replace": given["replace"]}
@@ -63,10 +68,7 @@ def add(source: str, as_json: bool, **given: Any) -> None:
     else:
         body["values"] = secret_input.inputs(wanted)
     made = client.post("/v1/connections", body)
-    if as_json:
-        emit_json(made)
-    else:
-        emit(f"connected {clean(made['source'])} as {clean(made['name'])}: {clean(made['scheme'])}")
+    emit_result(made, f"connected {clean(made['source'])} as {clean(made['name'])}: {clean(made['scheme'])}", as_json)
 
 
 def read_placements(given: dict[str, Any]) -> list[Placement]:
@@ -97,26 +99,20 @@ def wanted_by(placements: list[Placement]) -> list[secret_input.Input]:
 
 
 @command.command("list")
-@json_option
 def listing(as_json: bool) -> None:
     """List connections. Values are never shown."""
-    page = connect(Settings.load()).get("/v1/connections")
-    if as_json:
-        emit_json(page)
-    elif page["items"]:
-        columns = {"source": "SOURCE", "name": "NAME", "scope": "SCOPE", "scheme": "SCHEME", "status": "STATUS"}
-        emit(table(page["items"], {**columns, "id": "ID"}))
-    else:
-        say(f"no connections yet; add one for a source:\n  {program()} connections add SOURCE")
+    page = connect().get("/v1/connections")
+    columns = {"source": "SOURCE", "name": "NAME", "scope": "SCOPE", "scheme": "SCHEME", "status": "STATUS", "id": "ID"}
+    empty = f"no connections yet; add one for a source:\n  {program()} connections add SOURCE"
+    emit_page(page, columns, as_json, empty=empty)
 
 
 @command.command("show")
 @click.argument("connection", metavar="ID|SOURCE")
 @click.option("--name", default="", help="The connection's name, if the source has several.")
-@json_option
 def show(connection: str, name: str, as_json: bool) -> None:
     """Show a connection without its values."""
-    client = connect(Settings.load())
+    client = connect()
     found = client.get(f"/v1/connections/{segment(find_connection(client, connection, name))}")
     if as_json:
         emit_json(found)
@@ -145,24 +141,19 @@ _FACTS = {
 @command.command("remove")
 @click.argument("connection", metavar="ID|SOURCE")
 @click.option("--name", default="", help="The connection's name, if the source has several.")
-@json_option
 def remove(connection: str, name: str, as_json: bool) -> None:
     """Remove a connection and the values entered for it."""
-    client = connect(Settings.load())
+    client = connect()
     gone = client.delete(f"/v1/connections/{segment(find_connection(client, connection, name))}")
-    if as_json:
-        emit_json(gone)
-    else:
-        emit(f"removed {clean(gone['name'])} of {clean(gone['source'])}")
+    emit_result(gone, f"removed {clean(gone['name'])} of {clean(gone['source'])}", as_json)
 
 
 @command.command("test")
 @click.argument("connection", metavar="ID|SOURCE")
 @click.option("--name", default="", help="The connection's name, if the source has several.")
-@json_option
 def test(connection: str, name: str, as_json: bool) -> int:
     """Test a connection against the service with a call that changes nothing."""
-    client = connect(Settings.load())
+    client = connect()
     told = client.post(f"/v1/connections/{segment(find_connection(client, connection, name))}/test")
     if as_json:
         emit_json(told)

@@ -13,7 +13,6 @@ from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.browser import open_page
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import clean, emit, emit_json, interactive, program, say
 from executor.surfaces.cli.prompts import secret_input
 
@@ -43,7 +42,6 @@ WAIT_SECONDS = 600.0
 )
 @click.option("--no-open", is_flag=True, help="Print the link instead of opening a browser.")
 @click.option("--no-wait", is_flag=True, help="Don't wait for the login to finish.")
-@json_option
 def login(source: str, as_json: bool, **given: Any) -> int:
     """Log in to SOURCE with OAuth. Calls then use the account you sign in with."""
     if given["device"] and given["client_credentials"]:

@@ -9,7 +9,7 @@ from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, with_program
+from executor.surfaces.cli.output import clean, emit_result, with_program
 
 MARKS = {"ok": "ok     ", "warning": "warning", "failure": "FAILURE"}
 
@@ -24,10 +24,9 @@ def command(as_json: bool) -> int:
     known = {check["name"] for check in checks}
     checks += [check for check in _from_daemon() if check.get("name") not in known]
     failed = any(check["status"] == "failure" for check in checks)
-    if as_json:
-        emit_json({"ok": not failed, "checks": checks})
-    else:
-        emit("\n".join(line for check in checks for line in _lines(check)))
+    emit_result(
+        {"ok": not failed, "checks": checks}, "\n".join(line for check in checks for line in _lines(check)), as_json
+    )
     return exit_codes.FAILED if failed else exit_codes.COMPLETED
 
 

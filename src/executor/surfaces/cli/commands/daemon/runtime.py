@@ -10,9 +10,7 @@ import click
 
 from executor.settings import Settings, bracket_host
 from executor.surfaces.cli import exit_codes
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.main import group
 from executor.surfaces.cli.output import emit_json, say
 
 if TYPE_CHECKING:
@@ -22,8 +20,7 @@ PORT = 8789
 TOKEN_FILE = "runtime-host.token"  # noqa: S105 - a name
 
 
-@click.group("runtime", cls=SuggestingGroup, help=COMMANDS["runtime"])
-def command() -> None: ...
+command = group("runtime")
 
 
 @command.command("serve")
@@ -34,7 +31,6 @@ def command() -> None: ...
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the host's token; created if missing.",
 )
-@json_option
 def serve(host: str, port: int, token_file: Path | None, as_json: bool) -> int:
     """Run as a sandbox host for a daemon on another machine, until stopped.
 

@@ -8,12 +8,10 @@ from urllib.parse import urlencode
 import click
 
 from executor.errors import DaemonUnreachable, ExecutorError, InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.exit_codes import FAILED, code_of
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option, limit_option
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.options import limit_option
 from executor.surfaces.cli.output import clean, emit, emit_json, facts, interactive, program, say, table
 from executor.surfaces.cli.policy_options import describe_matches
 from executor.surfaces.cli.prompts.approval import prompt, settle, ways_to_decide
@@ -25,8 +23,7 @@ LONG = 64 * 1024
 STATUSES = ("pending", "approved", "denied", "expired", "cancelled", "superseded", "all")
 
 
-@click.group("approvals", cls=SuggestingGroup, help=COMMANDS["approvals"])
-def command() -> None: ...
+command = group("approvals")
 
 
 @command.command("list")
@@ -41,12 +38,11 @@ def command() -> None: ...
 @click.option("--actor", metavar="NAME", help="Only approvals for this actor's code, by name or ID.")
 @click.option("--source", metavar="NAMESPACE", help="Only calls of this source.")
 @limit_option(50)
-@json_option
 def listing(
     status: str, execution_id: str | None, actor: str | None, source: str | None, limit: int, as_json: bool
 ) -> None:
     """List pending approvals."""
-    client = connect(Settings.load())
+    client = connect()
     wanted = None if status == "all" else status
     page = client.get(
         "/v1/interactions", status=wanted, executionId=execution_id, actor=actor, source=source, limit=limit
@@ -64,10 +60,9 @@ def listing(
 
 @command.command("show")
 @click.argument("interaction_id", metavar="ID")
-@json_option
 def show(interaction_id: str, as_json: bool) -> None:
     """Show an approval with everything you need to decide it."""
-    interaction = connect(Settings.load()).get(f"/v1/interactions/{segment(interaction_id)}")
+    interaction = connect().get(f"/v1/interactions/{segment(interaction_id)}")
     if as_json:
         emit_json(interaction)
         return
@@ -113,7 +108,6 @@ def show(interaction_id: str, as_json: bool) -> None:
 )
 @click.option("--result", metavar="JSON", help="For an unknown outcome: the result that the call actually had.")
 @click.option("--full", is_flag=True, help="Confirm that you have read very long arguments in full (`approvals show`).")
-@json_option
 def approve(
     ids: tuple[str, ...],
     scope: str,
@@ -126,7 +120,7 @@ def approve(
     as_json: bool,
 ) -> None:
     """Approve one or more calls: once, for the execution, or always."""
-    client = connect(Settings.load())
+    client = connect()
     if len(ids) > 1 and (scope == "always" or treat_as_read or result is not None):
         raise click.UsageError("--for always, --treat-as-read and --result take one ID")
     if treat_as_read and scope != "once":
@@ -157,13 +151,12 @@ def approve(
 @click.option("--secret", default="", metavar="NAME", help="Use this secret instead of entering a value.")
 @click.option("--own", is_flag=True, help="Only for the requesting actor. Default: the whole workspace.")
 @click.option("--name", default="", help="A name for the connection.")
-@json_option
 def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: str, as_json: bool) -> None:
     """Give the credential that a call is waiting for.
 
     Values are prompted for, or read from standard input. A login opens the browser and waits.
     """
-    client = connect(Settings.load())
+    client = connect()
     interaction = client.get(f"/v1/interactions/{segment(interaction_id)}")
     scope = "actor" if own else "workspace"
     _print_decision(give(client, interaction, way=way, scope=scope, name=name, secret=secret), as_json)
@@ -172,10 +165,9 @@ def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: st
 @command.command("deny")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--reason", default="", help="Shown to the code that made the call.")
-@json_option
 def deny(ids: tuple[str, ...], reason: str, as_json: bool) -> None:
     """Deny one or more calls. The code gets a typed error that it can handle."""
-    client = connect(Settings.load())
+    client = connect()
     _decide_each(ids, lambda one: settle(client, one, "deny", reason=reason), as_json)
 
 

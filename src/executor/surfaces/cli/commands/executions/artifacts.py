@@ -8,44 +8,41 @@ from typing import Any
 import click
 
 from executor.errors import InvalidRequest
-from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option, limit_option
-from executor.surfaces.cli.output import as_json as json_text
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, safe_json, say, table
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.options import limit_option
+from executor.surfaces.cli.output import (
+    clean,
+    clean_lines,
+    emit,
+    emit_json,
+    emit_page,
+    emit_result,
+    facts,
+    json_text,
+    safe_json,
+    say,
+)
 
-
-@click.group("artifacts", cls=SuggestingGroup, help=COMMANDS["artifacts"])
-def command() -> None: ...
+command = group("artifacts")
 
 
 @command.command("list")
 @click.option("--execution", metavar="ID", help="Only from this execution.")
 @click.option("--before", metavar="ID", help="Only entries older than this one.")
 @limit_option(50)
-@json_option
 def listing(execution: str | None, before: str | None, limit: int, as_json: bool) -> None:
     """List stored artifacts, newest first."""
-    page = connect(Settings.load()).get("/v1/artifacts", execution=execution, before=before, limit=limit)
-    if as_json:
-        emit_json(page)
-    elif page["items"]:
-        columns = {"id": "ID", "size": "BYTES", "mediaType": "TYPE", "executionId": "EXECUTION", "name": "NAME"}
-        emit(table(page["items"], columns))
-        if page.get("next"):
-            say(f"more: --before {clean(page['next'])}")
-    else:
-        say("no artifacts")
+    page = connect().get("/v1/artifacts", execution=execution, before=before, limit=limit)
+    columns = {"id": "ID", "size": "BYTES", "mediaType": "TYPE", "executionId": "EXECUTION", "name": "NAME"}
+    emit_page(page, columns, as_json, empty="no artifacts")
 
 
 @command.command("show")
 @click.argument("artifact_id", metavar="ID")
-@json_option
 def show(artifact_id: str, as_json: bool) -> None:
     """Show an artifact's details and a preview."""
-    view = connect(Settings.load()).get(f"/v1/artifacts/{segment(artifact_id)}")
+    view = connect().get(f"/v1/artifacts/{segment(artifact_id)}")
     if as_json:
         emit_json(view)
         return
@@ -73,13 +70,12 @@ _FACTS = {
 @click.argument("artifact_id", metavar="ID")
 @click.option("-o", "--output", metavar="FILE", help="Write to this file. Existing files are not overwritten.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@json_option
 def get(artifact_id: str, output: str | None, force: bool, as_json: bool) -> None:
     """Print the content, or write it to a file."""
-    client = connect(Settings.load())
+    client = connect()
     path = f"/v1/artifacts/{segment(artifact_id)}"
     about = client.get(path)
-    content = client.content(f"{path}/content")
+    content = client.raw(f"{path}/content").body
     if output is None and as_json:
         emit_json({**about, "content": content.decode("utf-8", "replace")})
     elif output is None:
@@ -119,11 +115,7 @@ def _write(path: Path, content: bytes, *, force: bool) -> None:
 
 @command.command("delete")
 @click.argument("artifact_id", metavar="ID")
-@json_option
 def delete(artifact_id: str, as_json: bool) -> None:
     """Delete the content permanently. The record that it existed stays."""
-    view = connect(Settings.load()).delete(f"/v1/artifacts/{segment(artifact_id)}")
-    if as_json:
-        emit_json(view)
-    else:
-        emit(f"deleted {clean(view['id'])}")
+    view = connect().delete(f"/v1/artifacts/{segment(artifact_id)}")
+    emit_result(view, f"deleted {clean(view['id'])}", as_json)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from executor.settings import Settings
@@ -22,30 +24,18 @@ from executor.surfaces.cli.options import json_option
     help="Limit on active time. Time spent waiting for people doesn't count.",
 )
 @json_option
-def command(
-    code: str | None,
-    file: str | None,
-    stdin: bool,
-    language: str | None,
-    runtime: str | None,
-    typecheck: str | None,
-    no_open: bool,
-    timeout: float | None,
-    as_json: bool,
-) -> int:
+def command(code: str | None, file: str | None, stdin: bool, no_open: bool, as_json: bool, **given: Any) -> int:
     from executor.surfaces.cli.client import connect
     from executor.surfaces.cli.follow import ExecutionFollower
     from executor.surfaces.cli.prompts.code_input import language_of, read_code
 
     settings = Settings.load()
-    request: dict[str, object] = {"code": read_code(code, file, stdin, settings.max_code_bytes)}
-    if chosen := language_of(file, language):
-        request["language"] = chosen
-    if runtime:
-        request["runtime"] = runtime
-    if typecheck:
-        request["typecheck"] = typecheck
-    if timeout:
-        request["timeoutMs"] = max(1, round(timeout * 1000))
+    timeout = given.pop("timeout")
+    request = {
+        "code": read_code(code, file, stdin, settings.max_code_bytes),
+        **given,
+        "language": language_of(file, given["language"]),
+        "timeoutMs": max(1, round(timeout * 1000)) if timeout else None,
+    }
     follower = ExecutionFollower(connect(settings), as_json=as_json, ask=not no_open)
-    return follower.finish(follower.run(request))
+    return follower.finish(follower.run({name: value for name, value in request.items() if value}))

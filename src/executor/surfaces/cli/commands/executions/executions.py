@@ -5,29 +5,35 @@ from typing import Any
 import click
 
 from executor.errors import NotFound
-from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.follow import show_failure
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option, limit_option
-from executor.surfaces.cli.output import as_json as json_text
-from executor.surfaces.cli.output import clean, clean_lines, emit, emit_json, facts, quote_remote, say, table
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.options import limit_option
+from executor.surfaces.cli.output import (
+    clean,
+    clean_lines,
+    emit,
+    emit_json,
+    emit_page,
+    emit_result,
+    facts,
+    json_text,
+    quote_remote,
+    table,
+)
 from executor.surfaces.cli.prompts.approval import say_how_to_go_on
-from executor.surfaces.cli.time_options import milliseconds, range_options
+from executor.surfaces.cli.time_options import range_options
 
 STATUSES = ("queued", "running", "paused", "completed", "failed", "cancelled")
 
 
-@click.group("executions", cls=SuggestingGroup, help=COMMANDS["executions"])
-def command() -> None: ...
+command = group("executions")
 
 
 @command.command("list")
 @click.option(
     "--status",
-    "statuses",
     type=click.Choice(STATUSES),
     multiple=True,
     help="Only executions with this status; repeatable.",
@@ -42,20 +48,11 @@ def command() -> None: ...
 @range_options
 @click.option("--before", metavar="ID", help="Only entries older than this one.")
 @limit_option(50)
-@json_option
-def listing(statuses: tuple[str, ...], since: str | None, until: str | None, as_json: bool, **asked: Any) -> None:
+def listing(as_json: bool, **asked: Any) -> None:
     """List executions, newest first."""
-    times: dict[str, Any] = {"since": milliseconds("since", since), "until": milliseconds("until", until)}
-    page = connect(Settings.load()).get("/v1/executions", status=list(statuses), **times, **asked)
-    if as_json:
-        emit_json(page)
-        return
-    if page["items"]:
-        emit(table(page["items"], _COLUMNS))
-    else:
-        say("no match among the executions that were searched" if page.get("partial") else "no executions")
-    if page.get("next"):
-        say(f"more: --before {clean(page['next'])}")
+    page = connect().get("/v1/executions", **asked)
+    empty = "no match among the executions that were searched" if page.get("partial") else "no executions"
+    emit_page(page, _COLUMNS, as_json, empty=empty)
 
 
 _COLUMNS = {
@@ -72,10 +69,9 @@ _COLUMNS = {
 @command.command("show")
 @click.argument("execution_id", metavar="ID")
 @click.option("--call", "seq", type=click.IntRange(min=0), help="Show only this call, in full, by its number.")
-@json_option
 def show(execution_id: str, seq: int | None, as_json: bool) -> None:
     """Show an execution with its code, calls, logs and outcome."""
-    path, client = f"/v1/executions/{segment(execution_id)}", connect(Settings.load())
+    path, client = f"/v1/executions/{segment(execution_id)}", connect()
     if seq is not None:
         _show_call(client.get(f"{path}/calls", seq=seq)["items"], seq, as_json)
         return
@@ -125,10 +121,9 @@ _FACTS = {
 
 @command.command("logs")
 @click.argument("execution_id", metavar="ID")
-@json_option
 def logs(execution_id: str, as_json: bool) -> None:
     """Print what the code logged."""
-    page = connect(Settings.load()).get(f"/v1/executions/{segment(execution_id)}/logs")
+    page = connect().get(f"/v1/executions/{segment(execution_id)}/logs")
     if as_json:
         emit_json(page)
         return
@@ -138,22 +133,17 @@ def logs(execution_id: str, as_json: bool) -> None:
 
 @command.command("cancel")
 @click.argument("execution_id", metavar="ID")
-@json_option
 def cancel(execution_id: str, as_json: bool) -> None:
     """Cancel an execution and withdraw its pending approvals."""
-    view = connect(Settings.load()).post(f"/v1/executions/{segment(execution_id)}/cancel")
-    if as_json:
-        emit_json(view)
-    else:
-        emit(f"{clean(view['status'])} {clean(view['executionId'])}")
+    view = connect().post(f"/v1/executions/{segment(execution_id)}/cancel")
+    emit_result(view, f"{clean(view['status'])} {clean(view['executionId'])}", as_json)
 
 
 @command.command("replay")
 @click.argument("execution_id", metavar="ID")
-@json_option
 def replay(execution_id: str, as_json: bool) -> int:
     """Replay an execution from its journal and compare the outcome. Nothing is called."""
-    report = connect(Settings.load()).post(f"/v1/executions/{segment(execution_id)}/replay", seconds=600.0)
+    report = connect().post(f"/v1/executions/{segment(execution_id)}/replay", seconds=600.0)
     if as_json:
         emit_json(report)
     else:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 
@@ -17,5 +16,5 @@ def command(execution_id: str, no_open: bool, as_json: bool) -> int:
     from executor.surfaces.cli.client import connect
     from executor.surfaces.cli.follow import ExecutionFollower
 
-    follower = ExecutionFollower(connect(Settings.load()), as_json=as_json, ask=not no_open)
+    follower = ExecutionFollower(connect(), as_json=as_json, ask=not no_open)
     return follower.finish(follower.resume(execution_id))

@@ -4,13 +4,10 @@ from typing import Any
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.commands.identity.keys import print_end, show_token
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import emit, emit_json, say, table, with_program
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.output import emit_page, say, with_program
 
 COLUMNS = {
     "id": "ID",
@@ -22,37 +19,29 @@ COLUMNS = {
 }
 
 
-@click.group("agents", cls=SuggestingGroup, help=COMMANDS["agents"])
-def command() -> None: ...
+command = group("agents")
 
 
 @command.command("create")
 @click.argument("name")
 @click.option("--days", type=click.IntRange(1, 3650), help="How long the token is valid. Default: until you revoke it.")
-@json_option
 def create(name: str, days: int | None, as_json: bool) -> None:
     """Create an agent. Its token is shown only once."""
     body: dict[str, Any] = {"name": name, "expiresInDays": days}
-    show_token(connect(Settings.load()).post("/v1/agents", body), as_json)
+    show_token(connect().post("/v1/agents", body), as_json)
     if not as_json:
         say(with_program("`executor connect CLIENT --agent NAME` creates an agent and prints what its client needs"))
 
 
 @command.command("list")
-@json_option
 def listing(as_json: bool) -> None:
     """List agents. The token of the first one is in a file."""
-    page = connect(Settings.load()).get("/v1/agents")
-    if as_json:
-        emit_json(page)
-    else:
-        emit(table(page["items"], COLUMNS))
+    emit_page(connect().get("/v1/agents"), COLUMNS, as_json)
 
 
 @command.command("revoke")
 @click.argument("agent_id", metavar="ID")
-@json_option
 def revoke(agent_id: str, as_json: bool) -> None:
     """Revoke an agent's token immediately."""
-    connect(Settings.load()).delete(f"/v1/agents/{segment(agent_id)}")
+    connect().delete(f"/v1/agents/{segment(agent_id)}")
     print_end("revoked", agent_id, as_json)

@@ -4,12 +4,9 @@ from typing import Any
 
 import click
 
-from executor.settings import Settings
 from executor.surfaces.cli.client import connect, segment
-from executor.surfaces.cli.groups import SuggestingGroup
-from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, say, table
+from executor.surfaces.cli.main import group
+from executor.surfaces.cli.output import clean, emit, emit_json, emit_page, emit_result, say
 
 SCOPES = ("discover", "execute", "read")
 COLUMNS = {
@@ -23,8 +20,7 @@ COLUMNS = {
 }
 
 
-@click.group("keys", cls=SuggestingGroup, help=COMMANDS["keys"])
-def command() -> None: ...
+command = group("keys")
 
 
 @command.command("create")
@@ -34,34 +30,27 @@ def command() -> None: ...
 )
 @click.option("--days", type=click.IntRange(1, 3650), default=90, show_default=True, help="How long it is valid.")
 @click.option("--never-expires", is_flag=True, help="Never expires; revoke it to disable it.")
-@json_option
 def create(name: str, scopes: tuple[str, ...], days: int, never_expires: bool, as_json: bool) -> None:
     """Create a key. Its token is shown only once."""
     body: dict[str, Any] = {"name": name, "expiresInDays": None if never_expires else days}
     if scopes:
         body["scopes"] = list(dict.fromkeys(scopes))
-    show_token(connect(Settings.load()).post("/v1/keys", body), as_json)
+    show_token(connect().post("/v1/keys", body), as_json)
 
 
 @command.command("list")
-@json_option
 def listing(as_json: bool) -> None:
     """List your keys, or everyone's if you are an admin."""
-    page = connect(Settings.load()).get("/v1/keys")
-    if as_json:
-        emit_json(page)
-    elif page["items"]:
-        emit(table([{**key, "scopes": ", ".join(key["scopes"])} for key in page["items"]], COLUMNS))
-    else:
-        say("no keys")
+    page = connect().get("/v1/keys")
+    rows = [{**key, "scopes": ", ".join(key["scopes"])} for key in page["items"]]
+    emit_page(page, COLUMNS, as_json, rows=rows, empty="no keys")
 
 
 @command.command("revoke")
 @click.argument("key_id", metavar="ID")
-@json_option
 def revoke(key_id: str, as_json: bool) -> None:
     """Revoke a key immediately."""
-    connect(Settings.load()).delete(f"/v1/keys/{segment(key_id)}")
+    connect().delete(f"/v1/keys/{segment(key_id)}")
     print_end("revoked", key_id, as_json)
 
 
@@ -75,7 +64,4 @@ def show_token(made: dict[str, Any], as_json: bool) -> None:
 
 
 def print_end(how: str, what: str, as_json: bool) -> None:
-    if as_json:
-        emit_json({how: what})
-    else:
-        emit(f"{how} {clean(what)}")
+    emit_result({how: what}, f"{how} {clean(what)}", as_json)

@@ -9,7 +9,7 @@ from executor.surfaces.cli.browser import hand_out
 from executor.surfaces.cli.client import connect, segment
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import clean, emit, emit_json, say, table
+from executor.surfaces.cli.output import clean, emit_page, emit_result
 
 
 @click.command("login", help=COMMANDS["login"])
@@ -30,18 +30,11 @@ def command(member: str, no_open: bool, listing: bool, end: str | None, as_json:
 
 
 def _list(as_json: bool) -> None:
-    page: Any = connect(Settings.load()).get("/v1/auth/sessions")
-    if as_json:
-        emit_json(page)
-    elif page["items"]:
-        emit(table(page["items"], {"id": "ID", "createdAt": "SINCE", "lastSeenAt": "LAST SEEN", "agent": "BROWSER"}))
-    else:
-        say("no browser is signed in")
+    page: Any = connect().get("/v1/auth/sessions")
+    columns = {"id": "ID", "createdAt": "SINCE", "lastSeenAt": "LAST SEEN", "agent": "BROWSER"}
+    emit_page(page, columns, as_json, empty="no browser is signed in")
 
 
 def _end(session_id: str, as_json: bool) -> None:
-    connect(Settings.load()).delete(f"/v1/auth/sessions/{segment(session_id)}")
-    if as_json:
-        emit_json({"ended": session_id})
-    else:
-        emit(f"signed out {clean(session_id)}")
+    connect().delete(f"/v1/auth/sessions/{segment(session_id)}")
+    emit_result({"ended": session_id}, f"signed out {clean(session_id)}", as_json)
