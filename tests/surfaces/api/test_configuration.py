@@ -219,9 +219,9 @@ def test_the_daemon_applies_its_configuration_when_it_starts(tmp_path: Path, not
     file.write_text("[[sources]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items()))
     file.chmod(0o600)
     variable = json.dumps([openapi(notes, "given"), {"type": "nothing"}, openapi(notes, "filed")])
+    done = {"source filed": "none", "source given": "none"}
     for _ in range(2):
         with running_daemon(tmp_path, tool_sources=variable) as started:
-            done = {"source filed": "none", "source given": "none"}
             wait_for(lambda: actions(started.post("/v1/configuration/plan", {}).json) == done)
             told = started.post("/v1/configuration/plan", {}).json
             assert [one["place"] for one in told["problems"]] == [
