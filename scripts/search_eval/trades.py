@@ -1,9 +1,11 @@
 """Other trades than those of the shared sets: where their documents come from, and the tools made of them.
 
-`python -m search_eval.trades CLONES FILE` reads the documents from clones of the repositories named here
-(`CLONES/<owner>/<repository>`) and writes the tools as the product would name them. `trades.jsonl` beside this file has
-the tasks: an operation of one of these documents, as an agent and as a user would ask for it. Its halves were split by
-a hash of the API's name before anything was measured, so that every API is wholly in one of them.
+`python -m search_eval.trades CLONES FILE [blind2]` reads the documents from clones of the repositories named here
+(`CLONES/<owner>/<repository>`) and writes the tools as the product would name them. `trades.jsonl` and `blind2.jsonl`
+beside this file have the tasks: an operation of one of these documents, as an agent and as a user would ask for it. The
+halves of `trades` were split by a hash of the API's name before anything was measured, so that every API is wholly in
+one of them. `blind2` was written and committed before it was measured, by someone who had read no other set and none of
+the word lists.
 """
 
 from __future__ import annotations
@@ -22,9 +24,8 @@ from executor.model.tool import Tool
 from executor.sources.openapi.tools.builder import read_catalog
 from executor.sources.source_request import Consent, SourceRequest
 
-TASKS = Path(__file__).with_name("trades.jsonl")
 DIRECTORY = "APIs-guru/openapi-directory/APIs/"
-DOCUMENTS = {
+TRADES = {
     "gmail": f"{DIRECTORY}googleapis.com/gmail/v1/openapi.yaml",
     "google-calendar": f"{DIRECTORY}googleapis.com/calendar/v3/openapi.yaml",
     "box": f"{DIRECTORY}box.com/2.0.0/openapi.yaml",
@@ -48,6 +49,24 @@ DOCUMENTS = {
     "sendgrid": f"{DIRECTORY}sendgrid.com/1.0.0/openapi.yaml",
     "netlify": f"{DIRECTORY}netlify.com/2.16.0/swagger.yaml",
 }
+BLIND2 = {
+    "ynab": f"{DIRECTORY}youneedabudget.com/1.0.0/openapi.yaml",
+    "traccar": f"{DIRECTORY}traccar.org/5.6/openapi.yaml",
+    "hetras": f"{DIRECTORY}hetras-certification.net/booking/v0/swagger.yaml",
+    "onsched": f"{DIRECTORY}onsched.com/consumer/v1/openapi.yaml",
+    "enode": f"{DIRECTORY}enode.io/1.3.10/openapi.yaml",
+    "lob": "lob/lob-openapi/dist/lob-api-bundled.yml",
+    "intercom": "intercom/Intercom-OpenAPI/descriptions/2.11/api.intercom.io.yaml",
+    "discourse": f"{DIRECTORY}discourse.local/latest/openapi.yaml",
+    "shutterstock": f"{DIRECTORY}shutterstock.com/1.1.32/openapi.yaml",
+    "twitter": f"{DIRECTORY}twitter.com/current/2.62/openapi.yaml",
+    "jellyfin": f"{DIRECTORY}jellyfin.local/v1/openapi.yaml",
+}
+DOCUMENTS = {"trades": TRADES, "blind2": BLIND2}
+
+
+def tasks_of(name: str) -> Path:
+    return Path(__file__).with_name(f"{name}.jsonl")
 
 
 def half(api: str) -> Literal["tune", "held_out"]:
@@ -93,10 +112,10 @@ def described(api: str, tool: Tool) -> dict[str, Any]:
 
 
 def main(arguments: Iterable[str]) -> None:
-    clones, file = map(Path, arguments)
-    with file.open("w") as out:
-        for api, document in DOCUMENTS.items():
-            loaded = load(clones / document)
+    clones, file, *chosen = arguments
+    with Path(file).open("w") as out:
+        for api, document in DOCUMENTS[chosen[0] if chosen else "trades"].items():
+            loaded = load(Path(clones) / document)
             print(f"{api}: {len(loaded.tools)} tools as {loaded.namespace} ({loaded.name})", file=sys.stderr)
             out.writelines(f"{json.dumps(row)}\n" for row in rows(api, loaded))
 

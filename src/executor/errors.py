@@ -1,7 +1,7 @@
 """Every error Executor raises on purpose, in one tree.
 
 ExecutorError
-├── InvalidRequest            what was asked makes no sense as it stands
+├── InvalidRequest            the request makes no sense as it is
 │   ├── EmptyCode · CodeTooLarge · UnknownRuntime · ConsentRequired · RefusedCall
 │   ├── HeadersTooLarge · AddressTooLong · BodyTooLarge · UnsupportedMediaType · MethodNotAllowed
 ├── Unauthorized · Forbidden  who is asking
@@ -19,7 +19,7 @@ ExecutorError
 ├── SecretUnavailable         a secret's value can't be had from its provider
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
-├── CredentialRequired        a call needs a credential, and only a human can give it
+├── CredentialRequired        a call needs a credential that only a human can provide
 ├── KeyReused                 an idempotency key that already names another submission
 ├── QuotaExceeded             an anonymous agent has used up what it may use here
 ├── RateLimited               too many tries from one address; later
@@ -374,7 +374,7 @@ class ReplayDiverged(ExecutorError):
 
 
 class StartFailed(DaemonUnreachable):
-    """The daemon could not start. `reported` is the code of the true cause, told by the daemon itself."""
+    """The daemon could not start. `reported` is the code of the true cause, as the daemon reported it."""
 
     def __init__(self, reported: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)

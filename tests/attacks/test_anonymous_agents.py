@@ -21,7 +21,7 @@ from tests.support.conditions import wait_for
 from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.tool_results import about
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator
+from tests.surfaces.api.identities import Caller, agent, anonymous, create_key, expect_created, invite, nobody, operator
 
 SLOW = "await new Promise(done => setTimeout(done, 250000)); return 1"
 LARGE = {
@@ -85,9 +85,11 @@ def test_a_stranger_fills_its_quota_and_not_the_disk(daemon: Daemon, what: str) 
 
 
 def test_one_execution_of_a_stranger_returns_less(daemon: Daemon) -> None:
-    view = made(anonymous(daemon).post("/v1/executions", {"code": f"return 'x'.repeat({OUTPUT_BYTES})"}))
+    view = expect_created(anonymous(daemon).post("/v1/executions", {"code": f"return 'x'.repeat({OUTPUT_BYTES})"}))
     assert view["status"] == "failed"
-    assert made(agent(daemon, "large").post("/v1/executions", {"code": f"return 'x'.repeat({OUTPUT_BYTES})"}))["result"]
+    assert expect_created(
+        agent(daemon, "large").post("/v1/executions", {"code": f"return 'x'.repeat({OUTPUT_BYTES})"})
+    )["result"]
 
 
 def test_all_strangers_together_have_a_quota_too(daemon: Daemon) -> None:
@@ -101,7 +103,7 @@ def test_all_strangers_together_have_a_quota_too(daemon: Daemon) -> None:
 def test_a_stranger_has_few_live_executions_paused_ones_included(daemon: Daemon) -> None:
     caller = anonymous(daemon)
     asks = 'return await tools.executor.sources.add({url: "http://127.0.0.1:9/none.json", namespace: "none"})'
-    assert made(caller.post("/v1/executions", {"code": asks}))["status"] == "paused"
+    assert expect_created(caller.post("/v1/executions", {"code": asks}))["status"] == "paused"
     ran, refused = run_until_refused(caller, SLOW, 12, wait=0)
     assert (ran, refused.json["code"]) == (7, "quota_exceeded")
     begun = caller.get("/v1/executions?status=running").json["items"][0]["executionId"]
@@ -119,8 +121,8 @@ def test_what_is_used_is_known_after_a_restart(tmp_path: Any) -> None:
 
 def test_the_operator_clears_sessions_and_everything_in_them(daemon: Daemon) -> None:
     caller, other = anonymous(daemon), anonymous(daemon)
-    view = made(caller.post("/v1/executions", {"code": SLOW, "wait": 0}))
-    made(other.post("/v1/executions", {"code": "return 1"}))
+    view = expect_created(caller.post("/v1/executions", {"code": SLOW, "wait": 0}))
+    expect_created(other.post("/v1/executions", {"code": "return 1"}))
     mine = operator(daemon)
     [first, second] = mine.get("/v1/anonymous").json["items"]
     assert mine.delete(f"/v1/anonymous/{first['id']}").status == 204
@@ -135,14 +137,14 @@ def test_the_operator_clears_sessions_and_everything_in_them(daemon: Daemon) -> 
         return [c.execute(counted.where(table.c.workspace_id == here)).scalar_one() for table in (executions, events)]
 
     assert daemon.run(daemon.executor.database.read(left)) == [0, 0]
-    for refused in (agent(daemon, "curious"), invited(daemon, "owner"), keyed(daemon, "read"), other):
+    for refused in (agent(daemon, "curious"), invite(daemon, "owner"), create_key(daemon, "read"), other):
         assert refused.get("/v1/anonymous").status == 403
         assert refused.delete("/v1/anonymous").status == 403
 
 
 def test_a_session_in_which_nothing_ran_lapses_and_one_with_work_stays(daemon: Daemon) -> None:
     idle, busy = anonymous(daemon), anonymous(daemon)
-    made(busy.post("/v1/executions", {"code": "return 1"}))
+    expect_created(busy.post("/v1/executions", {"code": "return 1"}))
     at = now_ms() - sessions.IDLE_MS - 1
 
     def age(c: Any) -> None:
@@ -174,7 +176,7 @@ def test_starts_from_all_addresses_of_this_machine_count_as_one(
 def test_new_tokens_without_end_are_refused(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_rate_limit_clocks(daemon, monkeypatch)
     daemon.executor.anonymous.starts.clear()
-    session = {"sessionId": made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"]}
+    session = {"sessionId": expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"]}
     statuses = [nobody(daemon).post("/v1/auth/anonymous/token", session).status for _ in range(sessions.RENEWALS + 5)]
     assert statuses[-1] == 429
 
@@ -197,11 +199,11 @@ def test_nobodys_streams_starve_the_humans(daemon: Daemon, monkeypatch: pytest.M
         opened = []
         for _ in range(3):
             stranger = anonymous(daemon)
-            begun = made(stranger.post("/v1/executions", {"code": SLOW, "wait": 0}))["executionId"]
+            begun = expect_created(stranger.post("/v1/executions", {"code": SLOW, "wait": 0}))["executionId"]
             path = f"/v1/executions/{begun}/events"
             opened.append([open_stream(stranger, path, stack) for _ in range(5)].count(200))
         assert opened == [4, 2, 0]
-        programs = [keyed(daemon, "read"), keyed(daemon, "read", by=invited(daemon, "member"))]
+        programs = [create_key(daemon, "read"), create_key(daemon, "read", by=invite(daemon, "member"))]
         assert [open_stream(programs[0], "/v1/events", stack) for _ in range(18)].count(200) == 14
         assert open_stream(programs[1], "/v1/events", stack) == 503
         assert [open_stream(operator(daemon), "/v1/events", stack) for _ in range(4)] == [200] * 4
@@ -214,7 +216,7 @@ def test_a_stranger_waits_in_few_places_and_its_submission_is_answered_all_the_s
     waits = daemon.app.state.streams.waits
     monkeypatch.setattr(waits, "bounds", replace(waits.bounds, of_stranger=0))
     caller = anonymous(daemon)
-    begun = made(caller.post("/v1/executions", {"code": SLOW, "wait": 600}))
+    begun = expect_created(caller.post("/v1/executions", {"code": SLOW, "wait": 600}))
     assert begun["status"] == "running"
     refused = caller.get(f"/v1/executions/{begun['executionId']}?wait=600")
     assert (refused.status, refused.json["code"]) == (503, "busy")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.attacks.test_approval_prompt import LONG, PAY, TRICKS, asked, whole
+from tests.attacks.test_approval_prompt import LONG, PAY, TRICKS, request_approval, whole
 from tests.sources.upstream import Got
 from tests.support.bank import bank, cli
 from tests.support.conditions import wait_for
@@ -28,7 +28,7 @@ def test_75_the_browser_shows_the_digits_that_are_sent(visit: Open, daemon: Daem
 for amount in (9007199254740992, 9007199254740993):
     await tools.bank.money.pay(account="1", body={"amount": amount, "rate": 1.0})
 return 9007199254740993"""
-    first = asked(daemon, code, "python")
+    first = request_approval(daemon, code, "python")
     daemon.post(f"/v1/interactions/{first['id']}/approve", {})
     second = daemon.get(f"/v1/executions/{first['executionId']}?wait=60").json["interactions"][0]
     page = visit(f"/approvals/{second['id']}")
@@ -56,7 +56,7 @@ return 9007199254740993"""
 @pytest.mark.parametrize("name", LONG)
 def test_76_nothing_is_allowed_that_was_not_in_view(visit: Open, daemon: Daemon, paid: list[Got], name: str) -> None:  # noqa: F811
     """Defence: `folding.ts` and `folded` in `decide.tsx`; nothing of a short request is folded."""
-    approval = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG[name])}}})')
+    approval = request_approval(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG[name])}}})')
     page = visit(f"/approvals/{approval['id']}")
     allow = page.get_by_role("button", name="Allow once")
     if name == "a deep object":
@@ -86,7 +86,7 @@ def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
     """Defence: `escape` of the daemon, `visible` of the browser; both mark the same letters."""
     body = {f"{number} {text}": text for number, (text, _) in enumerate(TRICKS.values())}
     body["plain"] = "Привет, naïve 日本"
-    approval = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(body)}}})')
+    approval = request_approval(daemon, f'{PAY}({{account: "1", body: {json.dumps(body)}}})')
     terminal = cli(daemon, "approvals", "show", approval["id"]).stdout
     page = visit(f"/approvals/{approval['id']}")
     arguments = page.get_by_role("region", name="Arguments")
@@ -98,7 +98,7 @@ def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
 
 
 def test_77_a_page_names_the_request_and_the_credential(visit: Open, daemon: Daemon, paid: list[Got]) -> None:  # noqa: F811
-    approval = asked(daemon, f'{PAY}({{account: "1", memo: "two words", body: {{}}}})')
+    approval = request_approval(daemon, f'{PAY}({{account: "1", memo: "two words", body: {{}}}})')
     article = visit(f"/approvals/{approval['id']}").get_by_role("article", name="The request")
     expect(article).to_contain_text(approval["request"])
     expect(article).to_contain_text("alice (bearer, of the workspace)")

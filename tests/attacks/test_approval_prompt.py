@@ -17,7 +17,7 @@ from tests.sources.graphql.service import Service
 from tests.sources.upstream import Got, serving
 from tests.support.bank import TOKEN, bank, cli
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.mcp.conftest import connected, text_of
+from tests.surfaces.mcp.conftest import connect_client, text_of
 
 PAY = "return await tools.bank.money.pay"
 
@@ -28,7 +28,7 @@ def paid(daemon: Daemon) -> Iterator[list[Got]]:
         yield paid
 
 
-def asked(daemon: Daemon, code: str, language: str = "typescript") -> Any:
+def request_approval(daemon: Daemon, code: str, language: str = "typescript") -> Any:
     view = daemon.execute(code, language=language)
     assert view["status"] == "paused", view["error"]
     return view["interactions"][0]
@@ -57,7 +57,7 @@ NUMBERS = {
 def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, paid: list[Got], name: str) -> None:
     """Defence: arguments are shown from what `parse_arguments` read, which is what is sent."""
     written, expected = NUMBERS[name]
-    approval = asked(daemon, python(f'account="1", body={{"amount": {written}}}'), "python")
+    approval = request_approval(daemon, python(f'account="1", body={{"amount": {written}}}'), "python")
     answer = whole(daemon, approval)
     assert f'"amount":{expected}'.encode() in answer.body
     assert f'"amount": {expected}\n' in answer.json["prompt"]
@@ -110,7 +110,7 @@ LONG = {
 
 def test_76_long_arguments_are_whole_where_they_are_decided(daemon: Daemon, paid: list[Got]) -> None:
     """Defence: `GET /v1/interactions/{id}` shows all of them; the terminal wants to know that they were read."""
-    approval = asked(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG["more than is kept"])}}})')
+    approval = request_approval(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG["more than is kept"])}}})')
     assert approval["argumentsCut"] and "attacker@evil.example" not in approval["prompt"]
     shown = whole(daemon, approval).json
     assert shown["argumentsCut"] is None and "attacker@evil.example" in shown["prompt"]
@@ -157,12 +157,12 @@ async def test_77_every_prompt_names_the_request_and_the_credential(
         "typescript": f'{PAY}({{account: "a/b", memo: "x&y=1", body: {{to: "bob"}}}})',
         "python": python('account="a/b", memo="x&y=1", body={"to": "bob"}'),
     }[language]
-    approval = asked(daemon, code, language)
+    approval = request_approval(daemon, code, language)
     request = approval["request"]
     assert request.startswith("POST http://127.0.0.1:") and request.endswith("/accounts/a%2Fb/pay?memo=x%26y%3D1")
     prompts = [approval["prompt"], cli(daemon, "approvals", "show", approval["id"]).stdout]
     monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.1)
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         prompts.append(text_of(await client.call_tool("resume", {"executionId": approval["executionId"]})))
     for prompt in prompts:
         assert request in prompt and "alice (bearer, of the workspace)" in prompt and TOKEN not in prompt
@@ -189,15 +189,15 @@ def test_77_every_kind_of_source_says_what_it_would_call(
             added = daemon.post("/v1/sources", source)
             assert added.status == 201, added.body
         try:
-            graphql = asked(daemon, 'return await tools.blog.mutation.deletePost({id: "1"})')
+            graphql = request_approval(daemon, 'return await tools.blog.mutation.deletePost({id: "1"})')
             assert graphql["request"] == f"POST {upstream.url}/graphql mutation deletePost"
-            functions = asked(daemon, "return await tools.ledger_of_tests.book({amount: 1})")
+            functions = request_approval(daemon, "return await tools.ledger_of_tests.book({amount: 1})")
             assert functions["request"] == "ledger_of_tests.book() inside the daemon"
             code = 'return await tools.executor.sources.add({url: "https://example.org/", namespace: "x"})'
-            builtin = asked(daemon, code)
+            builtin = request_approval(daemon, code)
             assert builtin["request"].startswith("Connect a source")
             daemon.post("/v1/policies", {"pattern": "tools_of_tests.add", "action": "require_approval"})
-            command = asked(daemon, "return await tools.tools_of_tests.add({a: 1, b: 2})")
+            command = request_approval(daemon, "return await tools.tools_of_tests.add({a: 1, b: 2})")
             assert command["request"].startswith("to the command `")
             assert command["request"].endswith('tools/call "add"')
         finally:

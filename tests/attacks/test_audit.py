@@ -39,7 +39,7 @@ async def whole(harness: ExecutorHarness) -> event_chain.Report:
     return await harness.executor.database.read(lambda c: event_chain.verify(c, workspace_id))
 
 
-async def tampered(harness: ExecutorHarness, *statements: str) -> None:
+async def tamper(harness: ExecutorHarness, *statements: str) -> None:
     """As somebody would who has the file: past the writer."""
     with harness.executor.database.engine.connect().execution_options(writes=True) as c, c.begin():
         for statement in statements:
@@ -82,14 +82,14 @@ async def test_the_record_is_tampered_with(harness: ExecutorHarness, how: str) -
     the last one."""
     await harness.run("return await tools.ledger.entries.listEntries({key: 'a'})")
     assert (await whole(harness)).problem == ""
-    await tampered(harness, *TAMPERING[how])
+    await tamper(harness, *TAMPERING[how])
     assert (await whole(harness)).problem != ""
 
 
 async def test_a_record_cut_off_stays_broken_when_the_daemon_writes_on(harness: ExecutorHarness) -> None:
     """Defence: the writer goes on from the seal it knows (`Heads.known`), not from what it finds."""
     await harness.run("return 1")
-    await tampered(harness, *TAMPERING["truncated"])
+    await tamper(harness, *TAMPERING["truncated"])
     await harness.run("return 2")
     assert (await whole(harness)).problem != ""
 
@@ -134,7 +134,7 @@ async def test_110_a_record_that_was_wiped_differs_from_a_head_that_was_kept(
     await harness.run("return 1")
     report = await whole(harness)
     workspace_id = harness.executor.tenancy.workspace.id
-    await tampered(harness, *WIPED[how])
+    await tamper(harness, *WIPED[how])
     found = await harness.executor.database.read(lambda c: event_chain.verify(c, workspace_id, report.head))
     assert found.problem != ""
     if how == "everything":
@@ -173,12 +173,12 @@ async def test_the_chain_survives_jobs_that_are_rolled_back_and_many_writers_at_
 async def test_events_from_before_there_was_a_chain_become_its_beginning(harness: ExecutorHarness) -> None:
     """Defence: `_begin` in `storage/executions/event_chain.py` seals over them; changing one breaks the first link."""
     workspace_id = harness.executor.tenancy.workspace.id
-    await tampered(harness, "delete from chains", "update events set seal = ''")
+    await tamper(harness, "delete from chains", "update events set seal = ''")
     database: Database = harness.executor.database
     await database.write(lambda c: c.info["chains"].forget())
     await database.write(lambda c: events.append(c, workspace_id, "test.first", {}))
     assert (await whole(harness)).problem == ""
-    await tampered(harness, "update events set data = '{\"x\": 1}' where id = 2")
+    await tamper(harness, "update events set data = '{\"x\": 1}' where id = 2")
     assert (await whole(harness)).problem != ""
 
 
@@ -299,7 +299,7 @@ def test_17_a_kill_between_an_effect_and_its_record(tmp_path: Path) -> None:
         wait_for(lambda: effects(file) == [("entries", "once")])
         daemon.kill()
         daemon.start()
-        view = wait_for(lambda: paused(daemon, execution))
+        view = wait_for(lambda: find_paused(daemon, execution))
         assert [asked["kind"] for asked in view["interactions"]] == ["unknown_outcome"]
         daemon.post(f"/v1/interactions/{view['interactions'][0]['id']}/deny")
         ended = daemon.get(f"/v1/executions/{execution}?wait=60")
@@ -312,6 +312,6 @@ def test_17_a_kill_between_an_effect_and_its_record(tmp_path: Path) -> None:
         ledger.communicate()
 
 
-def paused(daemon: Daemon, execution: str) -> Any:
+def find_paused(daemon: Daemon, execution: str) -> Any:
     view = daemon.get(f"/v1/executions/{execution}")
     return view if view["status"] == "paused" else None

@@ -15,7 +15,7 @@ from executor.execution.builtins.tools import BUILTINS
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, made, operator
+from tests.surfaces.api.identities import Caller, expect_created, operator
 
 SERVER = Path(__file__).parents[1] / "sources" / "mcp" / "servers" / "real.py"
 OPERATIONS = {"get": "look", "post": "write", "delete": "wipe"}
@@ -46,26 +46,28 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 def vault(home: Daemon) -> Iterator[Upstream]:
     with serving() as upstream:
         upstream.otherwise = answer
-        made(operator(home).post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": "vault"}))
+        expect_created(
+            operator(home).post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": "vault"})
+        )
         yield upstream
 
 
 @pytest.fixture(scope="module")
 def member(home: Daemon) -> Caller:
-    return identities.invited(home, "member")
+    return identities.invite(home, "member")
 
 
 @pytest.fixture(scope="module")
 def admin(home: Daemon) -> Caller:
-    return identities.invited(home, "admin")
+    return identities.invite(home, "admin")
 
 
-def wiped(vault: Upstream) -> int:
+def count_wipes(vault: Upstream) -> int:
     return sum(got.method == "DELETE" for got in vault.requests)
 
 
-def submitted(caller: Caller, code: str, language: str = "typescript") -> dict[str, Any]:
-    view: dict[str, Any] = made(caller.post("/v1/executions", {"code": code, "language": language}))
+def submit(caller: Caller, code: str, language: str = "typescript") -> dict[str, Any]:
+    view: dict[str, Any] = expect_created(caller.post("/v1/executions", {"code": code, "language": language}))
     assert view["status"] == "paused", view
     return view
 
@@ -77,7 +79,7 @@ def call_of(language: str, path: str, arguments: dict[str, Any]) -> str:
     return f"return await tools.{path}({json.dumps(arguments)})"
 
 
-def settled(caller: Caller, interaction: str, act: str = "approve", **body: Any) -> Any:
+def settle(caller: Caller, interaction: str, act: str = "approve", **body: Any) -> Any:
     return caller.post(f"/v1/interactions/{interaction}/{act}", body)
 
 
@@ -102,14 +104,14 @@ def test_68_a_member_can_not_settle_what_only_an_administrator_may_do(
     home: Daemon, member: Caller, tmp_path: Path, language: str
 ) -> None:
     """Defence: `Tool.needs` and `Authority.check`, in the transaction that settles."""
-    other = identities.invited(home, "member")
+    other = identities.invite(home, "member")
     for arguments in administering(tmp_path).values():
-        view = submitted(member, call_of(language, "executor.sources.add", arguments), language)
+        view = submit(member, call_of(language, "executor.sources.add", arguments), language)
         [asked] = view["interactions"]
         for caller in (member, other):
             for body in ({}, {"scope": "execution"}, {"scope": "always"}):
-                assert settled(caller, asked["id"], **body).status == 403, arguments
-            assert settled(caller, asked["id"], "deny").status == 403, arguments
+                assert settle(caller, asked["id"], **body).status == 403, arguments
+            assert settle(caller, asked["id"], "deny").status == 403, arguments
             seen = caller.get(f"/v1/interactions/{asked['id']}").json
             assert seen["status"] == "pending" and "administer" in seen["needs"], seen
             assert seen["refusal"]["code"] == "forbidden" and "administrator" in seen["refusal"]["message"]
@@ -125,10 +127,10 @@ def test_68_an_approval_that_gets_no_answer_from_members_waits_for_an_administra
     home: Daemon, vault: Upstream, member: Caller, admin: Caller
 ) -> None:
     arguments = {"url": f"{vault.url}/openapi.json", "namespace": "approved"}
-    view = submitted(member, call_of("typescript", "executor.sources.add", arguments))
+    view = submit(member, call_of("typescript", "executor.sources.add", arguments))
     [asked] = view["interactions"]
     assert admin.get(f"/v1/interactions/{asked['id']}").json["refusal"] is None
-    assert settled(admin, asked["id"]).status == 200
+    assert settle(admin, asked["id"]).status == 200
     done = member.post(f"/v1/executions/{view['executionId']}/resume", {"wait": 60}).json
     assert (done["status"], done["result"]["namespace"]) == ("completed", "approved"), done
 
@@ -145,7 +147,7 @@ def test_68_a_built_in_that_changes_something_says_what_it_needs() -> None:
 
 def others(home: Daemon) -> list[Caller]:
     """An admin and an owner beside the operator, and an owner of another organization."""
-    return [identities.invited(home, "admin"), identities.invited(home, "owner"), identities.stranger(home)]
+    return [identities.invite(home, "admin"), identities.invite(home, "owner"), identities.stranger(home)]
 
 
 def test_69_nobody_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp_path: Path) -> None:
@@ -178,11 +180,11 @@ def test_69_nobody_but_the_operator_lets_code_run_a_command_or_a_module(
     acts = administering(tmp_path)
     for caller in others(home):
         for name in ("a command", "a module", "a kind that runs code"):
-            view = submitted(caller, call_of(language, "executor.sources.add", acts[name]), language)
+            view = submit(caller, call_of(language, "executor.sources.add", acts[name]), language)
             [asked] = view["interactions"]
             seen = caller.get(f"/v1/interactions/{asked['id']}").json
             assert seen["waitsFor"] == "the operator of this installation"
-            refused = settled(caller, asked["id"])
+            refused = settle(caller, asked["id"])
             assert (refused.status, refused.json["needs"]) == (403, "operate"), refused.body
             caller.post(f"/v1/executions/{view['executionId']}/cancel")
         assert not (tmp_path / "trace").exists()
@@ -193,8 +195,8 @@ def test_69_a_command_that_the_operator_approved_runs_and_others_can_not_run_it_
 ) -> None:
     command = [sys.executable, str(SERVER), "stdio"]
     code = call_of("typescript", "executor.sources.add", {"command": command, "namespace": "local"})
-    view = submitted(member, code)
-    assert settled(identities.signed_in(home), view["interactions"][0]["id"]).status == 200
+    view = submit(member, code)
+    assert settle(identities.signed_in(home), view["interactions"][0]["id"]).status == 200
     done = member.post(f"/v1/executions/{view['executionId']}/resume", {"wait": 60}).json
     assert done["status"] == "completed", done
     assert admin.post("/v1/sources/local/refresh").json["needs"] == "operate"
@@ -211,7 +213,7 @@ def test_69_a_file_of_this_machine_is_read_for_its_operator_alone(home: Daemon, 
     body = {"document": text, "location": str(tmp_path / "api.json"), "baseUrl": "http://127.0.0.1:9"}
     (tmp_path / "api.json").write_text(text)
     for number, caller in enumerate(others(home)):
-        added = made(caller.post("/v1/sources", {**body, "namespace": f"file{number}"}))
+        added = expect_created(caller.post("/v1/sources", {**body, "namespace": f"file{number}"}))
         assert added["location"] is None
         assert caller.post(f"/v1/sources/file{number}/refresh").status == 409
         shown = [caller.get(f"/v1/sources/file{number}{part}").body for part in ("", "/document")]
@@ -238,15 +240,15 @@ def test_69_the_machines_own_credentials_are_not_an_organizations(home: Daemon) 
 def test_69_nobody_signs_in_as_the_operator_or_as_somebody_of_another_organization(home: Daemon) -> None:
     """Defence: `refuse_elsewhere` in `identity/sessions.py`."""
     mine = operator(home).get("/v1/auth/whoami").json["accountId"]
-    owner, elsewhere = identities.invited(home, "owner"), identities.stranger(home)
+    owner, elsewhere = identities.invite(home, "owner"), identities.stranger(home)
     assert owner.post("/v1/auth/links", {"accountId": mine}).json["needs"] == "operate"
     assert elsewhere.post("/v1/auth/links", {"accountId": mine}).status == 403
-    place = made(operator(home).post("/v1/organizations", {"name": "Third"}))
-    invitation = made(operator(home, place["id"]).post("/v1/invitations", {"role": "owner"}))
-    both = identities.invited(home, "member")
+    place = expect_created(operator(home).post("/v1/organizations", {"name": "Third"}))
+    invitation = expect_created(operator(home, place["id"]).post("/v1/invitations", {"role": "owner"}))
+    both = identities.invite(home, "member")
     both.post("/v1/invitations/accept", {"token": identities.fragment(invitation["url"])})
     assert owner.post("/v1/auth/links", {"accountId": both.account}).status == 403
-    alone = identities.invited(home, "member")
+    alone = identities.invite(home, "member")
     assert owner.post("/v1/auth/links", {"accountId": alone.account}).status == 201
 
 
@@ -255,7 +257,7 @@ def test_69_the_operator_is_one_in_a_terminal_and_in_a_browser_and_not_with_a_ke
         return "operate" in caller.get("/v1/auth/whoami").json["permissions"]
 
     assert may(operator(home)) and may(identities.signed_in(home))
-    keyed = identities.keyed(home, "discover", "execute", "read")
+    keyed = identities.create_key(home, "discover", "execute", "read")
     others_ = [*others(home), keyed, identities.agent(home, "robot"), Caller(home, "agent", home.tokens.agent)]
     assert not [caller.name for caller in others_ if may(caller)]
 
@@ -270,26 +272,26 @@ def test_70_nobody_approves_their_own_destructive_call_once_there_are_two(
     """Defence: `Authority` in `execution/approvals/authority.py`."""
     robot = identities.agent(home, f"wiper-{language}")
     for asking, own in ((member, member), (admin, admin), (robot, operator(home)), (operator(home), operator(home))):
-        before = wiped(vault)
-        view = submitted(asking, call_of(language, "vault.all.wipe", {}), language)
+        before = count_wipes(vault)
+        view = submit(asking, call_of(language, "vault.all.wipe", {}), language)
         [asked] = view["interactions"]
         for body in ({}, {"scope": "execution"}):
-            refused = settled(own, asked["id"], **body)
+            refused = settle(own, asked["id"], **body)
             assert (refused.status, refused.json["code"]) == (403, "separation_of_duties"), (own.name, refused.body)
             assert "ask " in refused.json["hint"]
         assert own.get(f"/v1/interactions/{asked['id']}").json["refusal"]["code"] == "separation_of_duties"
-        assert wiped(vault) == before
+        assert count_wipes(vault) == before
         other = admin if own is member else member
-        assert settled(other, asked["id"]).status == 200
+        assert settle(other, asked["id"]).status == 200
         done = asking.post(f"/v1/executions/{view['executionId']}/resume", {"wait": 60}).json
-        assert done["status"] == "completed" and wiped(vault) == before + 1, done
+        assert done["status"] == "completed" and count_wipes(vault) == before + 1, done
 
 
 def test_70_whoever_asked_may_withdraw_it_and_approve_a_write(home: Daemon, vault: Upstream, member: Caller) -> None:
-    view = submitted(member, call_of("typescript", "vault.all.wipe", {}))
-    assert settled(member, view["interactions"][0]["id"], "deny").status == 200
-    view = submitted(member, call_of("typescript", "vault.all.write", {}))
-    assert settled(member, view["interactions"][0]["id"]).status == 200
+    view = submit(member, call_of("typescript", "vault.all.wipe", {}))
+    assert settle(member, view["interactions"][0]["id"], "deny").status == 200
+    view = submit(member, call_of("typescript", "vault.all.write", {}))
+    assert settle(member, view["interactions"][0]["id"]).status == 200
 
 
 def test_70_administrators_choose_what_is_separated_and_members_do_not(
@@ -299,11 +301,11 @@ def test_70_administrators_choose_what_is_separated_and_members_do_not(
     assert member.get("/v1/separation").json == {"separation": "default", "inForce": "destructive"}
     try:
         assert admin.patch("/v1/separation", {"separation": "all"}).json["inForce"] == "all"
-        view = submitted(member, call_of("typescript", "vault.all.write", {}))
-        assert settled(member, view["interactions"][0]["id"]).json["code"] == "separation_of_duties"
+        view = submit(member, call_of("typescript", "vault.all.write", {}))
+        assert settle(member, view["interactions"][0]["id"]).json["code"] == "separation_of_duties"
         assert admin.patch("/v1/separation", {"separation": "off"}).json["inForce"] == "off"
-        assert settled(member, view["interactions"][0]["id"]).status == 200
-        assert submitted(member, call_of("typescript", "vault.all.wipe", {}))
+        assert settle(member, view["interactions"][0]["id"]).status == 200
+        assert submit(member, call_of("typescript", "vault.all.wipe", {}))
     finally:
         admin.patch("/v1/separation", {"separation": "default"})
     changes = operator(home).get("/v1/audit?type=organization.separation_changed").json["items"]
@@ -312,16 +314,16 @@ def test_70_administrators_choose_what_is_separated_and_members_do_not(
 
 def test_70_alone_or_where_nobody_else_could_one_approves_ones_own(home: Daemon, vault: Upstream) -> None:
     """No dead end: with viewers alone beside them, the one who may decide decides."""
-    place = made(operator(home).post("/v1/organizations", {"name": "Small"}))
+    place = expect_created(operator(home).post("/v1/organizations", {"name": "Small"}))
     alone = operator(home, place["id"])
-    made(alone.post("/v1/sources", {"location": f"{vault.url}/openapi.json", "namespace": "vault"}))
+    expect_created(alone.post("/v1/sources", {"location": f"{vault.url}/openapi.json", "namespace": "vault"}))
     assert alone.get("/v1/separation").json["inForce"] == "off"
-    view = submitted(alone, call_of("typescript", "vault.all.wipe", {}))
-    assert settled(alone, view["interactions"][0]["id"]).status == 200
-    identities.invited(home, "viewer", alone)
+    view = submit(alone, call_of("typescript", "vault.all.wipe", {}))
+    assert settle(alone, view["interactions"][0]["id"]).status == 200
+    identities.invite(home, "viewer", alone)
     assert alone.get("/v1/separation").json["inForce"] == "destructive"
-    view = submitted(alone, call_of("typescript", "vault.all.wipe", {}))
-    assert settled(alone, view["interactions"][0]["id"]).status == 200
-    identities.invited(home, "member", alone)
-    view = submitted(alone, call_of("typescript", "vault.all.wipe", {}))
-    assert settled(alone, view["interactions"][0]["id"]).json["code"] == "separation_of_duties"
+    view = submit(alone, call_of("typescript", "vault.all.wipe", {}))
+    assert settle(alone, view["interactions"][0]["id"]).status == 200
+    identities.invite(home, "member", alone)
+    view = submit(alone, call_of("typescript", "vault.all.wipe", {}))
+    assert settle(alone, view["interactions"][0]["id"]).json["code"] == "separation_of_duties"

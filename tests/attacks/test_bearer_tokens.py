@@ -14,7 +14,7 @@ import pytest
 from executor.model.identity.permissions import AGENT
 from tests.identity.test_bearer_tokens import ask
 from tests.support.rate_limits import stop_rate_limit_clocks
-from tests.support.token_issuer import SCOPE, TokenIssuer, a_key, encoded, issuing
+from tests.support.token_issuer import SCOPE, TokenIssuer, a_key, encode_part, issuing
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 
@@ -36,7 +36,7 @@ def forgiven(daemon: Daemon) -> None:
     daemon.executor.authenticator.attempts.clear()
 
 
-def refused(daemon: Daemon, token: str) -> str:
+def refusal_reason(daemon: Daemon, token: str) -> str:
     """The reason; whatever it is, nothing was run and nobody was made."""
     before = len(daemon.get("/v1/agents").json["items"])
     answer = ask(daemon, token)
@@ -59,15 +59,15 @@ def test_the_token_that_the_others_are_made_from_is_good(daemon: Daemon, authori
 def test_alg_none_and_other_words(daemon: Daemon, authority: TokenIssuer, name: str) -> None:
     """The defence: `algorithm not in ALGORITHMS` in identity/oidc/jwt.py."""
     _, claims, signature = parts(authority)
-    for last in (signature, encoded(b"x")):
-        why = refused(daemon, f"{encoded({'alg': name, 'kid': authority.key.kid})}.{claims}.{last}")
+    for last in (signature, encode_part(b"x")):
+        why = refusal_reason(daemon, f"{encode_part({'alg': name, 'kid': authority.key.kid})}.{claims}.{last}")
         assert "asymmetric" in why
 
 
 def test_alg_none_with_an_empty_signature(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: `_FORM` in identity/oidc/jwt.py wants all three parts."""
     _, claims, _ = parts(authority)
-    refused(daemon, f"{encoded({'alg': 'none'})}.{claims}.")
+    refusal_reason(daemon, f"{encode_part({'alg': 'none'})}.{claims}.")
 
 
 @pytest.mark.parametrize("form", ["pem", "der", "n"])
@@ -78,16 +78,16 @@ def test_hs256_with_the_public_key_as_its_secret(daemon: Daemon, authority: Toke
         "der": authority.key.as_der(private=False),
         "n": authority.key.as_dict(private=False)["n"].encode(),
     }
-    first = f"{encoded({'alg': 'HS256', 'typ': 'JWT', 'kid': authority.key.kid})}.{encoded(authority.claims())}"
+    first = f"{encode_part({'alg': 'HS256', 'typ': 'JWT', 'kid': authority.key.kid})}.{encode_part(authority.claims())}"
     mac = hmac.new(secrets[form], first.encode(), hashlib.sha256).digest()
-    refused(daemon, f"{first}.{encoded(mac)}")
+    refusal_reason(daemon, f"{first}.{encode_part(mac)}")
 
 
 def test_an_algorithm_that_does_not_fit_the_key(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: `PublicKey.fits` in identity/oidc/jwks.py."""
-    first = f"{encoded({'alg': 'ES256', 'kid': authority.key.kid})}.{encoded(authority.claims())}"
-    refused(daemon, f"{first}.{encoded(b'0' * 64)}")
-    refused(daemon, authority.token(header={"alg": "PS256"}))
+    first = f"{encode_part({'alg': 'ES256', 'kid': authority.key.kid})}.{encode_part(authority.claims())}"
+    refusal_reason(daemon, f"{first}.{encode_part(b'0' * 64)}")
+    refusal_reason(daemon, authority.token(header={"alg": "PS256"}))
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
@@ -96,7 +96,7 @@ def test_a_key_of_the_attackers_own_under_the_issuers_key_id(
 ) -> None:
     """The defence: `Verifier.claims` in identity/oidc/verification.py."""
     key = a_key(algorithm, "attacker")
-    refused(daemon, authority.token(header={"alg": algorithm}, key=key))
+    refusal_reason(daemon, authority.token(header={"alg": algorithm}, key=key))
 
 
 def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -106,7 +106,7 @@ def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: TokenIssue
     asked = authority.ledger.asked.total()
     for extra in ({"jwk": key.as_dict(private=False)}, {"jku": f"{authority.origin}/evil"}, {"x5u": authority.origin}):
         header = json.dumps({"alg": "RS256", "kid": authority.key.kid, **extra})
-        refused(daemon, authority.signed(header, json.dumps(authority.claims()), key))
+        refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims()), key))
     assert authority.ledger.asked["/evil"] == 0
     assert authority.ledger.asked.total() <= asked + 1
 
@@ -118,13 +118,13 @@ def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: TokenIssue
 def test_a_key_id_that_is_a_path_or_a_query(daemon: Daemon, authority: TokenIssuer, kid: str) -> None:
     """The defence: `choose_keys` in identity/oidc/jwks.py compares it, and it goes nowhere else."""
     header = json.dumps({"alg": "RS256", "kid": kid})
-    assert "key" in refused(daemon, authority.signed(header, json.dumps(authority.claims())))
+    assert "key" in refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
 
 
 @pytest.mark.parametrize("kid", [None, 1, ["first"], {"a": 1}, "k" * 256])
 def test_a_key_id_that_is_no_name(daemon: Daemon, authority: TokenIssuer, kid: Any) -> None:
     header = json.dumps({"alg": "RS256", "kid": kid})
-    refused(daemon, authority.signed(header, json.dumps(authority.claims())))
+    refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
 
 
 def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -133,7 +133,7 @@ def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, au
     before = authority.ledger.asked["/jwks"]
     for number in range(20):
         header = json.dumps({"alg": "RS256", "kid": f"unknown-{number}"})
-        refused(daemon, authority.signed(header, json.dumps(authority.claims())))
+        refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
     assert authority.ledger.asked["/jwks"] <= before + 1
 
 
@@ -143,19 +143,19 @@ def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, au
 )
 def test_a_token_for_another_audience(daemon: Daemon, authority: TokenIssuer, aud: Any) -> None:
     """The confused deputy. The defence: `Verifier.claims` in identity/oidc/verification.py."""
-    refused(daemon, authority.token(aud=aud))
+    refusal_reason(daemon, authority.token(aud=aud))
 
 
 def test_an_audience_that_only_begins_like_ours(daemon: Daemon, authority: TokenIssuer) -> None:
     ours = f"{daemon.url}/mcp"
     for aud in (ours + "/", ours + "x", ours[:-1], ours.upper(), f"{ours}?", f" {ours}"):
-        refused(daemon, authority.token(aud=aud))
+        refusal_reason(daemon, authority.token(aud=aud))
 
 
 def test_a_token_of_another_issuer(daemon: Daemon, authority: TokenIssuer) -> None:
     """Mix-up, even with a good signature. The defence: `Verifier.claims` in identity/oidc/verification.py."""
     for iss in ("https://evil.example", authority.issuer + "/", authority.issuer.upper(), "", None, [authority.issuer]):
-        refused(daemon, authority.token(iss=iss))
+        refusal_reason(daemon, authority.token(iss=iss))
 
 
 @pytest.mark.parametrize("exp", [1, 0, -1, None, "9999999999", True, 1e400, [9999999999], 1 << 60])
@@ -164,19 +164,19 @@ def test_a_token_that_has_expired_or_never_does(daemon: Daemon, authority: Token
     claims = (
         json.dumps({**authority.claims(), "exp": exp}) if exp is not None else json.dumps(authority.claims(exp=None))
     )
-    refused(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), claims))
+    refusal_reason(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), claims))
 
 
 @pytest.mark.parametrize("name", ["nbf", "iat"])
 def test_a_token_from_the_future(daemon: Daemon, authority: TokenIssuer, name: str) -> None:
     """The defence: `Verifier.claims` in identity/oidc/verification.py."""
-    assert "yet" in refused(daemon, authority.token(**{name: int(time.time()) + 3600}))
-    refused(daemon, authority.token(**{name: "soon"}))
+    assert "yet" in refusal_reason(daemon, authority.token(**{name: int(time.time()) + 3600}))
+    refusal_reason(daemon, authority.token(**{name: "soon"}))
 
 
 @pytest.mark.parametrize("sub", [None, "", 1, ["ann"], "s" * 256])
 def test_a_token_of_nobody(daemon: Daemon, authority: TokenIssuer, sub: Any) -> None:
-    refused(daemon, authority.token(sub=sub))
+    refusal_reason(daemon, authority.token(sub=sub))
 
 
 @pytest.mark.parametrize("where", ["header", "claims"])
@@ -188,16 +188,16 @@ def test_a_name_that_stands_there_twice(daemon: Daemon, authority: TokenIssuer, 
         header = header.replace('"alg": "RS256"', '"alg": "none", "alg": "RS256"')
     else:
         claims = claims.replace('"sub"', '"sub": "root", "sub"')
-    assert "ambiguous" in refused(daemon, authority.signed(header, claims))
+    assert "ambiguous" in refusal_reason(daemon, authority.signed(header, claims))
 
 
 def test_a_token_inside_a_token(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: REFUSED_HEADERS and `parse_object` in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, "cty": "JWT"})
-    refused(daemon, authority.signed(header, authority.token()))
-    refused(daemon, authority.signed(header, json.dumps(authority.claims())))
-    refused(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), authority.token()))
-    refused(daemon, f"{authority.token()}.{authority.token()}")
+    refusal_reason(daemon, authority.signed(header, authority.token()))
+    refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
+    refusal_reason(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), authority.token()))
+    refusal_reason(daemon, f"{authority.token()}.{authority.token()}")
 
 
 @pytest.mark.parametrize(
@@ -206,12 +206,12 @@ def test_a_token_inside_a_token(daemon: Daemon, authority: TokenIssuer) -> None:
 def test_a_header_that_asks_for_what_is_not_understood(daemon: Daemon, authority: TokenIssuer, extra: Any) -> None:
     """The defence: REFUSED_HEADERS and TYPES in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, **extra})
-    refused(daemon, authority.signed(header, json.dumps(authority.claims())))
+    refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
 
 
 def test_a_huge_token(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: LARGEST in identity/oidc/jwt.py."""
-    assert "longer" in refused(daemon, authority.token(filler="x" * 10_000))
+    assert "longer" in refusal_reason(daemon, authority.token(filler="x" * 10_000))
 
 
 def test_claims_nested_until_a_parser_falls_over(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -224,7 +224,7 @@ def test_claims_nested_until_a_parser_falls_over(daemon: Daemon, authority: Toke
 
 @pytest.mark.parametrize("text", ["[]", '"x"', "1", "null", "{", "{}x", '{"a": NaN}', "\ufeff{}", ""])
 def test_claims_that_are_no_object(daemon: Daemon, authority: TokenIssuer, text: str) -> None:
-    refused(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), text))
+    refusal_reason(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), text))
 
 
 def test_another_spelling_of_a_good_token(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -245,7 +245,7 @@ def test_another_spelling_of_a_good_token(daemon: Daemon, authority: TokenIssuer
 
 def test_a_stolen_signature_under_other_claims(daemon: Daemon, authority: TokenIssuer) -> None:
     header, _, signature = parts(authority)
-    refused(daemon, f"{header}.{encoded(authority.claims(sub='root'))}.{signature}")
+    refusal_reason(daemon, f"{header}.{encode_part(authority.claims(sub='root'))}.{signature}")
 
 
 @pytest.mark.parametrize(

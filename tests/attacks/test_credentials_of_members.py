@@ -17,7 +17,7 @@ from executor.errors import InvalidRequest
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, made, operator
+from tests.surfaces.api.identities import Caller, expect_created, operator
 
 SECRET = "hunter2-of-production"
 FOLDER = Path(__file__).parents[1]
@@ -54,16 +54,18 @@ def shops(home: Daemon) -> Iterator[tuple[Upstream, Upstream]]:
     with serving() as shop, serving() as other:
         for upstream, namespace in ((shop, "shop"), (other, "other")):
             upstream.otherwise = reply
-            made(mine.post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": namespace}))
-        made(mine.post("/v1/sources", {"command": STDIO, "consent": True, "namespace": "child"}))
-        made(mine.post("/v1/policies", {"pattern": "child.**", "action": "allow"}))
-        made(mine.post("/v1/secrets", {"name": "PROD_PASSWORD", "value": SECRET}))
+            expect_created(
+                mine.post("/v1/sources", {"location": f"{upstream.url}/openapi.json", "namespace": namespace})
+            )
+        expect_created(mine.post("/v1/sources", {"command": STDIO, "consent": True, "namespace": "child"}))
+        expect_created(mine.post("/v1/policies", {"pattern": "child.**", "action": "allow"}))
+        expect_created(mine.post("/v1/secrets", {"name": "PROD_PASSWORD", "value": SECRET}))
         yield shop, other
 
 
 @pytest.fixture(scope="module")
 def member(home: Daemon) -> Caller:
-    return identities.invited(home, "member")
+    return identities.invite(home, "member")
 
 
 def by_hand(source: str, where: str, name: str, **given: Any) -> dict[str, Any]:
@@ -82,7 +84,7 @@ def test_71_a_member_fills_in_only_what_was_named(
     source = "child" if where == "environment" else "shop"
     refused = member.post("/v1/connections", by_hand(source, where, "X_Own"))
     assert (refused.status, refused.json["needs"]) == (403, "administer"), refused.body
-    view = made(member.post("/v1/executions", {"code": "return await tools.shop.all.keyed({})"}))
+    view = expect_created(member.post("/v1/executions", {"code": "return await tools.shop.all.keyed({})"}))
     [asked] = view["interactions"]
     given = {name: value for name, value in by_hand("", where, "X_Own").items() if name != "source"}
     assert member.post(f"/v1/interactions/{asked['id']}/credential", given).status == 403
@@ -93,9 +95,13 @@ def test_71_a_member_fills_in_only_what_was_named(
 def test_71_what_the_source_or_an_administrator_named_a_member_fills_in(
     home: Daemon, shops: tuple[Upstream, Upstream], member: Caller
 ) -> None:
-    own = made(member.post("/v1/connections", {"source": "shop", "scope": "actor", "values": {"key": "of-the-member"}}))
+    own = expect_created(
+        member.post("/v1/connections", {"source": "shop", "scope": "actor", "values": {"key": "of-the-member"}})
+    )
     assert own["places"] == ["header X-Key"]
-    made(operator(home).post("/v1/connections", {**by_hand("child", "environment", "API_KEY"), "scope": "workspace"}))
+    expect_created(
+        operator(home).post("/v1/connections", {**by_hand("child", "environment", "API_KEY"), "scope": "workspace"})
+    )
     assert member.post("/v1/connections", by_hand("child", "environment", "API_KEY")).status == 201
     assert member.post("/v1/connections", by_hand("child", "environment", "API_TOKEN") | {"name": "b"}).status == 403
     assert member.post("/v1/connections", by_hand("child", "header", "API_KEY") | {"name": "c"}).status == 403
@@ -104,8 +110,8 @@ def test_71_what_the_source_or_an_administrator_named_a_member_fills_in(
 def test_71_a_member_gives_no_credential_for_another_persons_calls(
     home: Daemon, shops: tuple[Upstream, Upstream], member: Caller
 ) -> None:
-    other = identities.invited(home, "member")
-    view = made(other.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
+    other = identities.invite(home, "member")
+    view = expect_created(other.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
     [asked] = view["interactions"]
     given = {"scope": "actor", "values": {"key": "of-somebody-else"}}
     refused = member.post(f"/v1/interactions/{asked['id']}/credential", given)
@@ -156,7 +162,7 @@ def test_72_not_even_the_operator_gives_one_in_such_a_place(home: Daemon, shops:
 
 def test_73_a_member_names_no_stored_secret(home: Daemon, shops: tuple[Upstream, Upstream], member: Caller) -> None:
     """Defence: `check_permitted` in `connections/new_connection.py`."""
-    view = made(member.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
+    view = expect_created(member.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
     [asked] = view["interactions"]
     for secret in ("PROD_PASSWORD", "NO_SUCH_SECRET"):  # nor is a member told which there are
         named = {"scope": "actor", "secrets": {"key": secret}}
@@ -176,7 +182,7 @@ def test_73_a_secret_goes_to_the_origin_of_its_first_use_until_an_administrator_
     """Defence: `bind_origin` in `secrets/origins.py`, and `check_origin` on the way out."""
     mine, (shop, other) = operator(home), shops
     named = {"secrets": {"key": "PROD_PASSWORD"}, "scope": "workspace"}
-    made(mine.post("/v1/connections", {"source": "shop", "name": "prod", **named}))
+    expect_created(mine.post("/v1/connections", {"source": "shop", "name": "prod", **named}))
     [shown] = mine.get("/v1/secrets").json["items"]
     assert shown["origins"] == [shop.url]
     for body in ({"source": "other", **named}, {"source": "other", "name": "b", **by_hand_secret()}):
@@ -184,11 +190,11 @@ def test_73_a_secret_goes_to_the_origin_of_its_first_use_until_an_administrator_
         assert (refused.status, refused.json["code"]) == (409, "secret_origin"), refused.body
         assert shop.url in refused.json["detail"] and other.url in refused.json["detail"]
         assert "allow-origin" in refused.json["hint"]
-    view = made(mine.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
+    view = expect_created(mine.post("/v1/executions", {"code": "return await tools.other.all.keyed({})"}))
     [asked] = view["interactions"]
     assert mine.post(f"/v1/interactions/{asked['id']}/credential", named).json["code"] == "secret_origin"
     assert all(SECRET not in json.dumps(got.headers) for got in other.requests)
-    admin = identities.invited(home, "admin")
+    admin = identities.invite(home, "admin")
     assert admin.post("/v1/secrets/PROD_PASSWORD/origins", {"origin": f"{other.url}/a"}).json["origins"] == [
         shop.url,
         other.url,
@@ -214,8 +220,10 @@ def test_73_a_secret_that_was_wired_before_is_checked_again_on_its_way_out(
     from executor.storage.tables.access import connections, secrets
 
     mine, (shop, _) = operator(home), shops
-    made(mine.post("/v1/secrets", {"name": "SECOND", "value": "second-secret-value"}))
-    wired = made(mine.post("/v1/connections", {"source": "shop", "name": "second", "secrets": {"key": "SECOND"}}))
+    expect_created(mine.post("/v1/secrets", {"name": "SECOND", "value": "second-secret-value"}))
+    wired = expect_created(
+        mine.post("/v1/connections", {"source": "shop", "name": "second", "secrets": {"key": "SECOND"}})
+    )
     unbind = sa.update(secrets).where(secrets.c.name == "SECOND").values(origins='["https://else.example"]')
     home.run(home.executor.database.write(lambda c: c.execute(unbind)))
     home.executor.connections._read.clear()
@@ -260,13 +268,13 @@ def test_74_values_are_read_from_standard_input(home: Daemon, shops: tuple[Upstr
     words = ("sources", "add", f"{shop.url}/openapi.json", "--namespace", "piped", "--header", "X-Piped")
     added = run_cli(home, *words, "--header", "Accept: application/json", stdin="from-standard-input\n")
     assert added.returncode == 0, added.stderr
-    done = made(operator(home).post("/v1/executions", {"code": "return await tools.piped.all.free({})"}))
+    done = expect_created(operator(home).post("/v1/executions", {"code": "return await tools.piped.all.free({})"}))
     assert done["status"] == "completed" and shop.requests[-1].headers["x-piped"] == "from-standard-input"
     child = run_cli(
         home, "sources", "add", "--namespace", "fed", "--env", "API_KEY", "--env", "MODE=plain", "--yes", "--", *STDIO,
         stdin="variable-from-input\n",
     )  # fmt: skip
     assert child.returncode == 0, child.stderr
-    made(operator(home).post("/v1/policies", {"pattern": "fed.**", "action": "allow"}))
-    told = made(operator(home).post("/v1/executions", {"code": "return await tools.fed.key({})"}))
+    expect_created(operator(home).post("/v1/policies", {"pattern": "fed.**", "action": "allow"}))
+    told = expect_created(operator(home).post("/v1/executions", {"code": "return await tools.fed.key({})"}))
     assert "key=none" not in json.dumps(told["result"]), told

@@ -70,7 +70,7 @@ def digest(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in kept}
 
 
-def removed(path: Path) -> None:
+def remove(path: Path) -> None:
     path.unlink()
 
 
@@ -93,7 +93,7 @@ def emptied_of_every_row(path: Path) -> None:
     c.close()
 
 
-@pytest.mark.parametrize("lost", [removed, truncated_to_nothing, replaced_by_an_empty_database, emptied_of_every_row])
+@pytest.mark.parametrize("lost", [remove, truncated_to_nothing, replaced_by_an_empty_database, emptied_of_every_row])
 def test_a_lost_or_emptied_database_never_becomes_a_new_installation(daemon: Daemon, lost: Damage) -> None:
     lost(database(daemon))
     before = digest(daemon.data_dir)

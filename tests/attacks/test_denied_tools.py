@@ -11,7 +11,7 @@ import pytest
 from tests.sources.upstream import Got
 from tests.support.bank import bank
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.mcp.conftest import connected, text_of
+from tests.surfaces.mcp.conftest import connect_client, text_of
 
 PATH = "bank.money.pay"
 # Words of its description and signature; a path that was asked for may be repeated.
@@ -101,7 +101,7 @@ for path, given in (
         said.append([str(e), str(getattr(e, "hint", "")), str(getattr(e, "details", ""))])
 return said"""
     code = typescript if language == "typescript" else python
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         text = text_of(await client.call_tool("execute", {"code": code, "language": language}))
     assert "not_found" in text or "there is no tool" in text, text
     assert not any(f'"{word}' in text or f"{word}:" in text or f"{word}?" in text for word in TOLD), text

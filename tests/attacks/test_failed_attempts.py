@@ -12,7 +12,7 @@ from executor.identity.authentication import LOOKUPS, TRIES
 from executor.identity.rate_limit import neighbourhood
 from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.surfaces.api.daemon_server import Answer, Daemon
-from tests.surfaces.api.identities import Caller, fragment, keyed, made, nobody, operator, signed_in
+from tests.surfaces.api.identities import Caller, create_key, expect_created, fragment, nobody, operator, signed_in
 
 
 @pytest.fixture(autouse=True)
@@ -44,9 +44,9 @@ def test_a_flood_of_failures_shuts_out_nothing_that_is_good(
     """`Attempts.limit_failures`: looked up first, and only what failed is counted and refused."""
     stop_rate_limit_clocks(daemon, monkeypatch)
     mine = operator(daemon)
-    link = made(mine.post("/v1/auth/links"))
-    invitation = made(mine.post("/v1/invitations", {"role": "viewer"}))
-    fresh, browser = keyed(daemon, "read"), signed_in(daemon)
+    link = expect_created(mine.post("/v1/auth/links"))
+    invitation = expect_created(mine.post("/v1/invitations", {"role": "viewer"}))
+    fresh, browser = create_key(daemon, "read"), signed_in(daemon)
     session = made_session(daemon)
     statuses = [FLOODS[flood](daemon).status for _ in range(TRIES + 20)]
     assert set(statuses) == {401, 429}
@@ -63,7 +63,7 @@ def test_a_flood_of_failures_shuts_out_nothing_that_is_good(
 
 def made_session(daemon: Daemon) -> str:
     daemon.executor.anonymous.starts.clear()
-    return str(made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"])
+    return str(expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"])
 
 
 def test_guessed_sessions_shut_out_no_session_that_was_started(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_guessed_sessions_shut_out_no_session_that_was_started(daemon: Daemon, m
 
 def test_what_nobody_has_seen_is_looked_up_a_few_at_a_time_and_the_known_need_not_wait(daemon: Daemon) -> None:
     """`Authenticator._lookups`: with every turn taken by a flood, whoever came before is served as always."""
-    known = keyed(daemon, "read")
+    known = create_key(daemon, "read")
     assert known.get("/v1/auth/whoami").status == 200
     turns: asyncio.Semaphore = daemon.executor.authenticator._lookups
 

@@ -13,13 +13,13 @@ from typing import Any
 import psutil
 import pytest
 
-from executor.connections.oauth import http as wire
+from executor.connections.oauth import http
 from executor.network.client import Bounds
 from tests.support.loopback import Answer
 from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, Browser, settings_of
 from tests.support.token_issuer import TokenIssuer, a_key, issuing
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.identities import expect_created, operator
 
 MOST = 300_000_000
 
@@ -136,7 +136,7 @@ def token(daemon: Daemon, evil: Evil) -> str:
     return authority.token()
 
 
-def refused(daemon: Daemon, token: str) -> Any:
+def expect_refusal(daemon: Daemon, token: str) -> Any:
     before = psutil.Process().memory_info().rss
     answer = daemon.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, role=token)
     assert answer.status in (401, 503), (answer.status, answer.body)
@@ -158,9 +158,9 @@ def test_107_documents_without_end(
 ) -> None:
     """Defence: `BOUNDS` of every request to an authorization server."""
     if how == "drip":
-        monkeypatch.setattr(wire, "BOUNDS", Bounds(seconds=1.0, size=1_000_000))
+        monkeypatch.setattr(http, "BOUNDS", Bounds(seconds=1.0, size=1_000_000))
     setattr(evil, where, lambda handler: getattr(handler, how)())
-    refused(daemon, token)
+    expect_refusal(daemon, token)
     assert evil.sent < MOST
 
 
@@ -181,7 +181,7 @@ def test_107_metadata_that_lead_inside_or_to_another(
 ) -> None:
     """Defence: `Issuer.address`, `Issuer._read` and `IssuerWire`, which opens only what the operator wrote."""
     evil.about = lambda handler: handler.document(CROOKED[what](evil.url, inside.url))
-    refused(daemon, token)
+    expect_refusal(daemon, token)
     assert inside.visits == 0
 
 
@@ -189,7 +189,7 @@ def test_107_redirects_that_lead_inside(daemon: Daemon, evil: Evil, inside: Insi
     for where in ("about", "keys"):
         for status in (302, 307, 308):
             setattr(evil, where, lambda handler, code=status: handler.send(b"", code, Location=f"{inside.url}/x"))
-            refused(daemon, token)
+            expect_refusal(daemon, token)
     assert inside.visits == 0
 
 
@@ -210,7 +210,7 @@ KEYS: dict[str, Callable[[], Any]] = {
 def test_107_keys_that_must_not_verify(daemon: Daemon, evil: Evil, token: str, what: str) -> None:
     """Defence: `jwks.parse_keys`."""
     evil.keys = lambda handler: handler.send(KEYS[what]())
-    refused(daemon, token)
+    expect_refusal(daemon, token)
 
 
 def test_107_unknown_keys_are_not_looked_for_with_every_token(daemon: Daemon, evil: Evil, token: str) -> None:
@@ -237,7 +237,7 @@ def signing() -> Iterator[tuple[Daemon, TokenIssuer]]:
 
         with tempfile.TemporaryDirectory() as place, running_daemon(Path(place), **settings_of(authority)) as running:
             authority.known(CLIENT, f"{running.url}{CALLBACK}", secret=SECRET)
-            made(operator(running).post("/v1/invitations", {"role": "member", "email": "ann@example.org"}))
+            expect_created(operator(running).post("/v1/invitations", {"role": "member", "email": "ann@example.org"}))
             yield running, authority
 
 

@@ -64,14 +64,14 @@ def resident(daemon: Daemon) -> int:
     return int(psutil.Process(daemon.process.pid).memory_info().rss)
 
 
-def sent(counts: Path) -> dict[str, int]:
+def count_sent(counts: Path) -> dict[str, int]:
     return {path.name: int(path.read_text()) for path in counts.iterdir() if not path.suffix}
 
 
 def grown_while_watched(daemon: Daemon, counts: Path, before: int) -> int:
     """Until some server has sent what only an unbounded reader takes, or for a while."""
     ends, most = time.monotonic() + WATCH_SECONDS, 0
-    while time.monotonic() < ends and max(sent(counts).values(), default=0) < MOST_SENT:
+    while time.monotonic() < ends and max(count_sent(counts).values(), default=0) < MOST_SENT:
         most = max(most, resident(daemon) - before)
         time.sleep(0.05)
     return most
@@ -99,9 +99,9 @@ def test_102_commands_that_never_stop_sending_and_never_read(daemon: Daemon, cou
     before = resident(daemon)
     for mode in modes:
         add(daemon, mode, command=[sys.executable, SCRIPT, str(counts), "stdio", mode])
-    wait_for(lambda: set(sent(counts)) == set(modes), 60)
+    wait_for(lambda: set(count_sent(counts)) == set(modes), 60)
     grown = grown_while_watched(daemon, counts, before)
-    assert max(sent(counts).values()) < MOST_SENT, sent(counts)
+    assert max(count_sent(counts).values()) < MOST_SENT, count_sent(counts)
     assert grown < MOST_GROWTH
     assert run(daemon, "return 1 + 1") == 2
     remove_all(daemon)
@@ -118,8 +118,8 @@ def test_102_streams_and_bodies_without_end(daemon: Daemon, http: str, counts: P
     for mode in modes:
         add(daemon, mode, location=f"{http}/{mode}", options={"transport": transport})
     grown = grown_while_watched(daemon, counts, before)
-    assert max(sent(counts).values()) < MOST_SENT, sent(counts)
-    assert len(sent(counts)) >= len(modes) - 1
+    assert max(count_sent(counts).values()) < MOST_SENT, count_sent(counts)
+    assert len(count_sent(counts)) >= len(modes) - 1
     assert run(daemon, "return 1 + 1") == 2
     remove_all(daemon)
     assert max(grown, resident(daemon) - before) < MOST_GROWTH
@@ -135,7 +135,7 @@ def test_102_answers_without_end_fail_their_call_and_no_other(daemon: Daemon, ht
     codes = dict(zip(modes, run(daemon, f"return await Promise.all([{calls}])"), strict=True))
     assert codes["post200"] == codes["event"] == "result_too_large"
     assert all(isinstance(code, str) for code in codes.values()), codes
-    assert max(sent(counts).values()) < MOST_SENT
+    assert max(count_sent(counts).values()) < MOST_SENT
     assert resident(daemon) - before < MOST_GROWTH
     remove_all(daemon)
 
@@ -143,11 +143,11 @@ def test_102_answers_without_end_fail_their_call_and_no_other(daemon: Daemon, ht
 def test_102_a_stream_that_ends_at_once_is_not_opened_again_at_once(daemon: Daemon, http: str, counts: Path) -> None:
     """Defence: `GuardedTransport._wait_for_turn`; the server asks to come back after 0 milliseconds."""
     add(daemon, "again", location=f"{http}/again", options={"transport": "http"})
-    wait_for(lambda: sent(counts).get("again", 0) >= 2, 60)
-    began, first = time.monotonic(), sent(counts)["again"]
-    while time.monotonic() < began + 3 and sent(counts)["again"] < first + 50:
+    wait_for(lambda: count_sent(counts).get("again", 0) >= 2, 60)
+    began, first = time.monotonic(), count_sent(counts)["again"]
+    while time.monotonic() < began + 3 and count_sent(counts)["again"] < first + 50:
         time.sleep(0.02)
-    assert sent(counts)["again"] < first + 50
+    assert count_sent(counts)["again"] < first + 50
     remove_all(daemon)
 
 
@@ -170,11 +170,11 @@ async def test_102_a_flood_of_changes_is_read_a_bounded_number_of_times() -> Non
     heard: list[str] = []
     changes = Changes(heard.append, pause_seconds=0.0)
     for _ in range(1_000):
-        changes.tell("src_flooding")
-        changes.tell("src_other")
+        changes.notify("src_flooding")
+        changes.notify("src_other")
     assert heard.count("src_flooding") == heard.count("src_other") == READINGS
     changes.forget("src_flooding")
-    changes.tell("src_flooding")
+    changes.notify("src_flooding")
     assert heard.count("src_flooding") == READINGS + 1
     changes.close()
 

@@ -21,7 +21,7 @@ PIECE = 64 * 1024
 
 
 @contextmanager
-def connected(daemon: Daemon) -> Iterator[socket.socket]:
+def connect(daemon: Daemon) -> Iterator[socket.socket]:
     with socket.create_connection(("127.0.0.1", daemon.port), timeout=LIMIT) as connection:
         yield connection
 
@@ -30,7 +30,7 @@ def head(daemon: Daemon, line: str, *headers: str) -> bytes:
     return "\r\n".join([f"{line} HTTP/1.1", f"Host: 127.0.0.1:{daemon.port}", *headers, "", ""]).encode()
 
 
-def received(connection: socket.socket) -> bytes:
+def receive(connection: socket.socket) -> bytes:
     data = connection.recv(65_536)
     assert data, "the connection was closed"
     return data
@@ -65,10 +65,10 @@ ENDLESS = {
 @pytest.mark.parametrize("before", ["first", "second"])
 @pytest.mark.parametrize("endless", ENDLESS)
 def test_endless_headers_are_refused_early(daemon: Daemon, endless: str, before: str) -> None:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         if before == "second":
             connection.sendall(head(daemon, "GET /healthz"))
-            while not received(connection).endswith(b'{"ok":true}'):
+            while not receive(connection).endswith(b'{"ok":true}'):
                 pass
         begun = head(daemon, "GET /healthz")[:-2]
         connection.sendall(begun if endless != "one header" else begun + b"X-Long: ")
@@ -81,7 +81,7 @@ TOO_MUCH = [["A: b"] * 201, ["A: " + "b" * 70_000], [f"A{n}: {'b' * 700}" for n 
 
 @pytest.mark.parametrize("headers", TOO_MUCH, ids=["number", "one", "together"])
 def test_headers_beyond_the_bounds_answer_431_as_a_problem(daemon: Daemon, headers: list[str]) -> None:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         connection.sendall(head(daemon, "GET /healthz", *headers))
         answered = answer(connection)
     assert answered.startswith(b"HTTP/1.1 431 ")
@@ -91,18 +91,18 @@ def test_headers_beyond_the_bounds_answer_431_as_a_problem(daemon: Daemon, heade
 
 
 def test_many_headers_within_the_bounds_are_read(daemon: Daemon) -> None:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         many = [f"A{n}: {'b' * 250}" for n in range(190)]
         connection.sendall(head(daemon, "GET /healthz", "Connection: close", *many))
         assert answer(connection).startswith(b"HTTP/1.1 200 ")
 
 
 def test_an_endless_address_is_refused(daemon: Daemon) -> None:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         connection.sendall(b"GET /")
         assert pour(connection, b"a" * PIECE) < MUCH
         assert answer(connection)[:13] in (b"HTTP/1.1 414 ", b"HTTP/1.1 431 ", b"")
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         connection.sendall(head(daemon, f"GET /{'a' * 20_000}"))
         assert answer(connection).startswith(b"HTTP/1.1 414 ")
 
@@ -111,14 +111,14 @@ CODE = b'{"code": "return 1"}'
 CHUNK = b"%x\r\n%s\r\n0\r\n" % (len(CODE), CODE)
 
 
-def chunked(daemon: Daemon, trailers: list[str], *headers: str) -> bytes:
+def send_chunked(daemon: Daemon, trailers: list[str], *headers: str) -> bytes:
     """A whole request whose trailers say what its headers did not."""
     sent = head(daemon, "POST /v1/executions", "Transfer-Encoding: chunked", "Connection: close", *headers)
     return sent + CHUNK + "".join(f"{line}\r\n" for line in trailers).encode() + b"\r\n"
 
 
 def status_of(daemon: Daemon, request: bytes) -> int:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         connection.sendall(request)
         return int(answer(connection).split(b" ", 2)[1])
 
@@ -129,12 +129,12 @@ JSON = "Content-Type: application/json"
 def test_a_trailer_is_never_a_header(daemon: Daemon) -> None:
     token = f"Authorization: Bearer {daemon.tokens.operator}"
     cookie, origin = f"Cookie: {signed_in(daemon).cookie}", f"Origin: {daemon.url}"
-    assert status_of(daemon, chunked(daemon, [], JSON, token)) == 201
-    assert status_of(daemon, chunked(daemon, [token], JSON)) == 401
-    assert status_of(daemon, chunked(daemon, [JSON], token)) == 415
-    assert status_of(daemon, chunked(daemon, [], JSON, cookie, origin)) == 201
-    assert status_of(daemon, chunked(daemon, [origin], JSON, cookie)) == 403
-    assert status_of(daemon, chunked(daemon, ["X-Executor-Workspace: ws_elsewhere"], JSON, token)) == 201
+    assert status_of(daemon, send_chunked(daemon, [], JSON, token)) == 201
+    assert status_of(daemon, send_chunked(daemon, [token], JSON)) == 401
+    assert status_of(daemon, send_chunked(daemon, [JSON], token)) == 415
+    assert status_of(daemon, send_chunked(daemon, [], JSON, cookie, origin)) == 201
+    assert status_of(daemon, send_chunked(daemon, [origin], JSON, cookie)) == 403
+    assert status_of(daemon, send_chunked(daemon, ["X-Executor-Workspace: ws_elsewhere"], JSON, token)) == 201
 
 
 FRAMING = {"value": b"0\r\nX-Trailer: ", "lines": b"0\r\n", "extension": b"5;extension="}
@@ -144,19 +144,19 @@ FRAMING = {"value": b"0\r\nX-Trailer: ", "lines": b"0\r\n", "extension": b"5;ext
 def test_endless_trailers_and_chunk_extensions_are_cut_off(daemon: Daemon, framing: bytes) -> None:
     piece = b"X-Trailer: a\r\n" * 5_000 if framing == b"0\r\n" else b"a" * PIECE
     token = f"Authorization: Bearer {daemon.tokens.operator}"
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         connection.sendall(head(daemon, "POST /v1/executions", "Transfer-Encoding: chunked", JSON, token) + framing)
         assert pour(connection, piece) < MUCH
 
 
 def test_endless_pipelined_requests_are_cut_off_and_others_are_served(daemon: Daemon) -> None:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         assert pour(connection, head(daemon, "GET /v1/status", "X: y") * 400) < MUCH
         assert daemon.get("/healthz").status == 200
 
 
 def test_a_few_pipelined_requests_are_all_answered(daemon: Daemon) -> None:
-    with connected(daemon) as connection:
+    with connect(daemon) as connection:
         last = head(daemon, "GET /healthz", "Connection: close")
         connection.sendall(head(daemon, "GET /healthz") * 5 + last)
         assert answer(connection).count(b"HTTP/1.1 200 ") == 6
@@ -166,7 +166,7 @@ def test_whoever_takes_every_connection_keeps_nobody_out(daemon: Daemon, monkeyp
     """`protocol.make_room`: silent connections, half heads and half bodies go before what is being answered."""
     monkeypatch.setattr(http_protocol, "most_connections", lambda: 30)
     half_body = head(daemon, "POST /v1/auth/sign-in", JSON, "Content-Length: 100") + b"{"
-    with connected(daemon) as stream:
+    with connect(daemon) as stream:
         token = f"Authorization: Bearer {daemon.tokens.operator}"
         stream.sendall(head(daemon, "GET /v1/events?live=true", token, "Accept: text/event-stream"))
         assert b": connected" in stream.recv(65_536) + stream.recv(65_536)
@@ -207,10 +207,10 @@ def test_a_client_that_goes_away_is_no_error_and_its_wait_ends(
             version = ("MCP-Protocol-Version: 2025-11-25", "Accept: application/json, text/event-stream")
             sent = head(daemon, f"POST {path}", token, JSON, f"Content-Length: {len(body)}", *version)
             for cut in (0, 1, len(body) // 2):
-                with connected(daemon) as connection:
+                with connect(daemon) as connection:
                     connection.sendall(sent + body[:cut])
             before = waits.count
-            with connected(daemon) as connection:
+            with connect(daemon) as connection:
                 connection.sendall(sent + body)
                 wait_for(lambda before=before: waits.count == before + 1, LIMIT)
             wait_for(lambda before=before: waits.count == before, LIMIT)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
+from tests.surfaces.api.identities import Caller, expect_created, fragment, nobody, operator
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon, mon
     """Defence: `attempts.check` in identity/authentication.py; `_known` there keeps those out of it who were known
     before."""
     stop_rate_limit_clocks(daemon, monkeypatch)
-    key, browser = identities.keyed(daemon, "read"), identities.signed_in(daemon)
+    key, browser = identities.create_key(daemon, "read"), identities.signed_in(daemon)
     assert {caller.get("/v1/auth/whoami").status for caller in (key, browser)} == {200}
     deadline, refused = time.monotonic() + 60, None
     while refused is None and time.monotonic() < deadline:
@@ -52,7 +52,7 @@ def test_a_forwarded_address_does_not_choose_what_is_recorded(daemon: Daemon) ->
 def test_a_program_makes_itself_another_credential(daemon: Daemon) -> None:
     """Defence: `@needs("human")` in surfaces/api/routes/identity/keys.py: a revoked key would live on in others."""
     programs = (
-        identities.keyed(daemon, "discover", "execute", "read"),
+        identities.create_key(daemon, "discover", "execute", "read"),
         identities.agent(daemon, "minter"),
         identities.anonymous(daemon),
     )
@@ -81,7 +81,7 @@ def test_an_agent_with_an_owners_key_reaches_no_more_over_mcp(daemon: Daemon) ->
 
 def test_an_admin_becomes_an_owner(daemon: Daemon) -> None:
     """Defence: `refuse_above` in identity/members.py, for roles, invitations and links."""
-    admin = identities.invited(daemon, "admin")
+    admin = identities.invite(daemon, "admin")
     own = daemon.executor.tenancy.account.id
     assert admin.patch(f"/v1/members/{admin.account}", {"role": "owner"}).status == 403
     assert admin.post("/v1/invitations", {"role": "owner"}).status == 403
@@ -93,8 +93,8 @@ def test_a_link_or_an_invitation_is_used_by_many_at_once(daemon: Daemon) -> None
     """Defence: `use_link` and `use` in storage: one statement marks and finds it, so the second finds nothing."""
     from concurrent.futures import ThreadPoolExecutor
 
-    link = made(operator(daemon).post("/v1/auth/links"))
-    invitation = made(operator(daemon).post("/v1/invitations"))
+    link = expect_created(operator(daemon).post("/v1/auth/links"))
+    invitation = expect_created(operator(daemon).post("/v1/invitations"))
     for path, url in (("/v1/auth/sign-in", link["url"]), ("/v1/invitations/accept", invitation["url"])):
         with ThreadPoolExecutor(8) as pool:
             tries = [pool.submit(nobody(daemon).post, path, {"token": fragment(url)}) for _ in range(8)]

@@ -76,7 +76,7 @@ def run(daemon: Daemon, code: str, **options: Any) -> Any:
     return daemon.request("POST", "/v1/executions", body, token=daemon.token("agent"), timeout=90)
 
 
-def unfinished(daemon: Daemon) -> int:
+def count_unfinished(daemon: Daemon) -> int:
     counts = daemon.get("/v1/status")["executions"]
     return sum(counts.get(status, 0) for status in ("queued", "running"))
 
@@ -97,7 +97,7 @@ def test_a_long_queue_of_one_actor_does_not_keep_another_waiting(daemon: Daemon,
     assert run(daemon, "1 + 1", language="python")["result"] == 2
     for execution_id in waiting:
         daemon.post(f"/v1/executions/{execution_id}/cancel")
-    assert not unfinished(daemon)
+    assert not count_unfinished(daemon)
     own = submit(daemon, "return 5")
     assert wait_for(lambda: daemon.get(f"/v1/executions/{own}").get("result")) == 5
 
@@ -108,7 +108,7 @@ def test_a_waiting_execution_costs_the_same_however_many_wait(daemon: Daemon) ->
         before = cpu_seconds(daemon)
         for _ in range(size):
             submit(daemon, SLEEP["typescript"] % 300)
-        wait_for(lambda: not unfinished(daemon))
+        wait_for(lambda: not count_unfinished(daemon))
         costs.append((cpu_seconds(daemon) - before) / size)
     assert costs[1] < 2.5 * costs[0], costs
 
@@ -122,7 +122,7 @@ def test_queued_executions_survive_a_stop_and_a_kill_and_end_once(daemon: Daemon
     daemon.start()
     daemon.kill()
     daemon.start()
-    wait_for(lambda: not unfinished(daemon))
+    wait_for(lambda: not count_unfinished(daemon))
     found = {one["executionId"]: one["status"] for one in daemon.get("/v1/executions?limit=200")["items"]}
     assert {found[one] for one in ids} == {"completed"}
 
@@ -202,13 +202,13 @@ def test_a_clock_that_was_set_neither_stretches_timers_nor_disorders_the_list(da
     daemon.environ["TEST_CLOCK_OFFSET"] = str(days * 86_400)
     daemon.start()
     try:
-        wait_for(lambda: not unfinished(daemon))
+        wait_for(lambda: not count_unfinished(daemon))
         after = submit(daemon, "return 1")
         newest = daemon.get("/v1/executions?limit=3")["items"]
         assert [one["executionId"] for one in newest] == [after, *reversed(before)]
         assert {one["status"] for one in newest[1:]} == {"completed"}
     finally:
-        wait_for(lambda: not unfinished(daemon))
+        wait_for(lambda: not count_unfinished(daemon))
         daemon.kill()
         daemon.environ["TEST_CLOCK_OFFSET"] = "0"
         daemon.start()

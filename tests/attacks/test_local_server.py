@@ -13,7 +13,7 @@ import pytest
 
 from tests.surfaces.api import identities, roles_table
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.api.identities import Caller, fragment, made, nobody, operator
+from tests.surfaces.api.identities import Caller, expect_created, fragment, nobody, operator
 
 FOREIGN = (
     "http://evil.example",
@@ -93,7 +93,7 @@ def test_47_a_form_of_another_site_posts_what_looks_like_json(daemon: Daemon, br
 
 def test_47_another_site_signs_the_browser_in_as_the_attacker(daemon: Daemon) -> None:
     """Defence: `_admit` in surfaces/http/guard.py checks the Origin before it lets anything through as open."""
-    link = made(operator(daemon).post("/v1/auth/links"))
+    link = expect_created(operator(daemon).post("/v1/auth/links"))
     body = {"token": fragment(link["url"])}
     refused = nobody(daemon).post("/v1/auth/sign-in", body, Origin="http://evil.example")
     assert refused.status == 403 and "set-cookie" not in refused.headers
@@ -124,7 +124,7 @@ def test_48_another_site_opens_a_web_socket(daemon: Daemon, browser: Caller) -> 
 
 def test_51_a_token_in_a_query_string_opens_nothing_and_is_not_repeated(daemon: Daemon) -> None:
     """Defence: `Tokens.recognise` in identity/local_tokens.py is given the header and nothing else."""
-    key = made(operator(daemon).post("/v1/keys", KEY))["token"]
+    key = expect_created(operator(daemon).post("/v1/keys", KEY))["token"]
     for token in (daemon.tokens.operator, key):
         for name in ("token", "access_token", "authorization", "api_key"):
             answer = daemon.get(f"/v1/status?{name}={token}", role=None)
@@ -138,7 +138,7 @@ def test_51_what_signs_in_stands_in_no_address_that_a_server_sees_and_in_no_log(
     handler = logging.StreamHandler(text)
     logging.getLogger().addHandler(handler)
     try:
-        link = made(operator(daemon).post("/v1/auth/links"))
+        link = expect_created(operator(daemon).post("/v1/auth/links"))
         token = fragment(link["url"])
         assert nobody(daemon).post("/v1/auth/sign-in", {"token": token}).status == 200
         assert nobody(daemon).post("/v1/auth/sign-in", {"token": token}).status == 401
@@ -169,7 +169,7 @@ def test_53_another_workspaces_id_in_place_of_ones_own(daemon: Daemon, paused: A
     stranger = identities.stranger(daemon)
     ids = {"execution_id": paused["executionId"], "interaction_id": paused["interactions"][0]["id"], "source": "shop"}
     walked = 0
-    for row in roles_table.documented():
+    for row in roles_table.documented_rows():
         names = re.findall(r"{(\w+)}", row.path)
         if names and names[0] in ids and not row.is_public:
             body = None if row.method == "GET" else {}

@@ -95,7 +95,7 @@ def upset(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         made = Upset(upstream)
         upstream.otherwise = made
         graph = Service()
-        upstream.routes["/graphql"] = lambda got, handler: dropped(graph, got, handler)
+        upstream.routes["/graphql"] = lambda got, handler: drop_answer(graph, got, handler)
         add(daemon, "api", kind="openapi", location=f"{upstream.url}/openapi.json")
         add(daemon, "graph", kind="graphql", location=f"{upstream.url}/graphql")
         add(daemon, "dies", command=[sys.executable, str(folder / "dies.py")], consent=True)
@@ -106,7 +106,7 @@ def upset(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     sys.path.remove(str(folder))
 
 
-def dropped(graph: Service, got: Got, handler: Handler) -> Reply | None:
+def drop_answer(graph: Service, got: Got, handler: Handler) -> Reply | None:
     if b"deletePost" in got.body and b"__schema" not in got.body:
         handler.connection.close()
         return None
@@ -217,7 +217,7 @@ def test_86_what_the_service_answers_is_no_lost_answer(daemon: Daemon, fresh: Up
 
 
 def test_86_a_write_that_never_left_needs_no_decision(daemon: Daemon, fresh: Upset) -> None:
-    document = {**fresh.document(), "servers": [{"url": f"http://127.0.0.1:{unused()}"}]}
+    document = {**fresh.document(), "servers": [{"url": f"http://127.0.0.1:{unused_port()}"}]}
     add(daemon, "nowhere", kind="openapi", location="x.json", document=json.dumps(document), inheritRules=True)
     view = call(daemon, "nowhere.m.write", how="ok")
     assert view["error"]["code"] == "upstream_unreachable"
@@ -251,7 +251,7 @@ def test_86_lost_answers_in_masses_do_not_flood_people(
     assert daemon.post(f"/v1/executions/{view['executionId']}/resume", {"wait": 30}).json["result"] == 5
 
 
-def unused() -> int:
+def unused_port() -> int:
     import socket
 
     with socket.socket() as probe:

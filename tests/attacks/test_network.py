@@ -47,13 +47,13 @@ def upstream() -> Iterator[Upstream]:
         yield server
 
 
-def described(server: str, paths: Any = None) -> bytes:
+def write_document(server: str, paths: Any = None) -> bytes:
     document = {"openapi": "3.1.0", "info": {"title": "Net", "version": "1"}, "paths": paths or PATHS}
     return json.dumps({**document, "servers": [{"url": server}]}).encode()
 
 
 async def connect(harness: ExecutorHarness, server: str, **given: Any) -> Source:
-    request = SourceRequest(**{"document": described(server), "kind": "openapi", "namespace": "net", **given})
+    request = SourceRequest(**{"document": write_document(server), "kind": "openapi", "namespace": "net", **given})
     return await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
 
 
@@ -96,7 +96,7 @@ async def test_29_a_reference_or_a_redirect_inside_the_network(harness: Executor
     with serving() as inside:
         upstream.routes["/plain"] = Reply(302, headers={"Location": f"{inside.url}/secret"})
         paths = {**PATHS, "/r": {"$ref": f"{inside.url}/part.json#/x"}, "/m": {"$ref": "http://169.254.169.254/#/x"}}
-        document = described(upstream.url, paths)
+        document = write_document(upstream.url, paths)
         await connect(
             harness, upstream.url, document=document, base_url=upstream.url, consented=Consent(private_network=True)
         )

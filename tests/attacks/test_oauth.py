@@ -16,13 +16,13 @@ from executor.errors import OAuthFailed
 from executor.model.ids import now_ms
 from executor.storage.credentials import connections
 from executor.storage.executions import events
-from tests.support.login_harness import BASE, LoginHarness, browse, opened
+from tests.support.login_harness import BASE, LoginHarness, browse, open_harness
 from tests.support.loopback import Answer
 
 
 @pytest.fixture
 async def harness(tmp_path: Path) -> AsyncIterator[LoginHarness]:
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         yield harness
 
 
@@ -30,7 +30,7 @@ async def nothing_connected(harness: LoginHarness) -> bool:
     return not await harness.database.read(lambda c: connections.of_source(c, harness.source.id))
 
 
-async def recorded(harness: LoginHarness) -> bool:
+async def has_recorded(harness: LoginHarness) -> bool:
     """A refusal is in the audit."""
     found = await harness.database.read(lambda c: events.after(c, harness.operator.workspace_id))
     return found[-1].type == "login.failed"
@@ -50,7 +50,7 @@ async def test_28_state_replay(harness: LoginHarness) -> None:
     with pytest.raises(OAuthFailed, match="already used"):
         await harness.come_back(begun, query)
     assert token_requests(harness) == asked
-    assert await recorded(harness)
+    assert await has_recorded(harness)
 
 
 async def test_28_a_guessed_state(harness: LoginHarness) -> None:
@@ -123,7 +123,7 @@ async def test_28_an_answer_in_another_browser(harness: LoginHarness) -> None:
         begun = await harness.begin()
         with pytest.raises(OAuthFailed, match="different browser"):
             await harness.come_back(begun, browse(begun.url), browser=browser)
-        assert await recorded(harness)
+        assert await has_recorded(harness)
     assert token_requests(harness) == 0
     assert await nothing_connected(harness)
 

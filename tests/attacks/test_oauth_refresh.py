@@ -14,12 +14,12 @@ from executor.errors import CredentialRequired, SecretUnavailable
 from executor.model.ids import now_ms
 from executor.storage.credentials import connections
 from executor.storage.tables.access import grants
-from tests.support.login_harness import LoginHarness, opened
+from tests.support.login_harness import LoginHarness, open_harness
 
 
 @pytest.fixture
 async def harness(tmp_path: Path) -> AsyncIterator[LoginHarness]:
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         yield harness
 
 

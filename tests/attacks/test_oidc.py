@@ -15,7 +15,7 @@ from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, START, Browser, consent, query_of, settings_of
 from tests.support.token_issuer import TokenIssuer, a_key, issuing
 from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
-from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.identities import expect_created, operator
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +41,18 @@ def member(daemon: Daemon, authority: TokenIssuer) -> None:
     authority.changes, authority.states_issuer, authority.issuer_in_answer = {}, True, ""
     authority.person = {"sub": "ann", "name": "Ann", "email": "ann@example.org", "email_verified": True}
     if Browser(daemon).sign_in().status != 303:
-        made(operator(daemon).post("/v1/invitations", {"role": "member", "email": "ann@example.org"}))
+        expect_created(operator(daemon).post("/v1/invitations", {"role": "member", "email": "ann@example.org"}))
         assert Browser(daemon).sign_in().status == 303
 
 
-def refused(browser: Browser, answer: Answer, status: int = 401) -> bytes:
+def expect_refusal(browser: Browser, answer: Answer, status: int = 401) -> bytes:
     assert answer.status == status, (answer.status, answer.body)
     assert "set-cookie" not in answer.headers and "executor_session" not in browser.cookies
     assert "location" not in answer.headers
     return answer.body
 
 
-def changed(url: str, **changes: str | None) -> str:
+def change_query(url: str, **changes: str | None) -> str:
     query = {**dict(parse_qsl(urlsplit(url).query)), **changes}
     return f"{url.partition('?')[0]}?{urlencode({name: value for name, value in query.items() if value is not None})}"
 
@@ -63,24 +63,24 @@ def test_state_replay(daemon: Daemon) -> None:
     back = consent(browser.start())
     assert browser.come_back(back).status == 303
     browser.cookies.pop("executor_session")
-    assert b"is complete, or has expired" in refused(browser, browser.come_back(back))
+    assert b"is complete, or has expired" in expect_refusal(browser, browser.come_back(back))
 
 
 def test_state_of_a_sign_in_that_failed_can_not_be_tried_again(daemon: Daemon) -> None:
     browser = Browser(daemon)
     back = consent(browser.start())
-    refused(browser, browser.come_back(changed(back, code="guessed")))
-    refused(browser, browser.come_back(back))
+    expect_refusal(browser, browser.come_back(change_query(back, code="guessed")))
+    expect_refusal(browser, browser.come_back(back))
 
 
 def test_login_csrf_the_answer_to_an_attackers_sign_in_in_a_victims_browser(daemon: Daemon) -> None:
     """The defence: `browser_digest` in storage/identity/oidc_sign_ins.py."""
     attacker, victim = Browser(daemon), Browser(daemon)
     back = consent(attacker.start())
-    refused(victim, victim.come_back(back))
+    expect_refusal(victim, victim.come_back(back))
     victim.start()  # a sign-in of its own does not help, nor does a cookie of that name
     victim.cookies |= dict.fromkeys(attacker.cookies, "x" * 43)
-    refused(victim, victim.come_back(back))
+    expect_refusal(victim, victim.come_back(back))
     assert attacker.come_back(back).status == 303  # and was not spoiled by the victim
 
 
@@ -88,7 +88,7 @@ def test_an_attackers_code_under_the_victims_own_state(daemon: Daemon, authority
     """Code injection. The defence: the verifier of the code, and the nonce, in identity/oidc/sign_in.py."""
     attacker, victim = Browser(daemon), Browser(daemon)
     stolen = query_of(consent(attacker.start()))["code"]
-    refused(victim, victim.come_back(changed(consent(victim.start()), code=stolen)))
+    expect_refusal(victim, victim.come_back(change_query(consent(victim.start()), code=stolen)))
 
 
 @pytest.mark.parametrize("nonce", ["x", "", None, 5, ["x"]])
@@ -96,7 +96,7 @@ def test_nonce_replay(daemon: Daemon, authority: TokenIssuer, nonce: Any) -> Non
     """An ID token of another sign-in. The defence: the comparison of `nonce` in identity/oidc/provider.py."""
     authority.changes = {"nonce": nonce}
     browser = Browser(daemon)
-    assert b"does not belong to this sign-in" in refused(browser, browser.sign_in())
+    assert b"does not belong to this sign-in" in expect_refusal(browser, browser.sign_in())
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_id_token_for_somebody_else(daemon: Daemon, authority: TokenIssuer, c
     """Token substitution. The defence: `signed.check` and the check of `azp` in identity/oidc/provider.py."""
     authority.changes = changes
     browser = Browser(daemon)
-    refused(browser, browser.sign_in())
+    expect_refusal(browser, browser.sign_in())
 
 
 def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -127,7 +127,7 @@ def test_an_id_token_signed_by_another_key(daemon: Daemon, authority: TokenIssue
     kept, authority.key = authority.key, a_key("RS256", "attacker")
     authority.published = [kept.as_dict(private=False)]
     try:
-        refused(browser, browser.come_back(back))
+        expect_refusal(browser, browser.come_back(back))
     finally:
         authority.key, authority.published = kept, None
 
@@ -136,9 +136,9 @@ def test_mix_up_an_answer_that_names_another_issuer(daemon: Daemon, authority: T
     """The defence: `_check_sender` in identity/oidc/sign_in.py."""
     for iss in ("https://evil.example", "", authority.issuer + "/", None):
         browser = Browser(daemon)
-        back = changed(consent(browser.start()), iss=iss)
+        back = change_query(consent(browser.start()), iss=iss)
         asked = authority.ledger.asked["/token"]
-        assert b"does not come from" in refused(browser, browser.come_back(back))
+        assert b"does not come from" in expect_refusal(browser, browser.come_back(back))
         assert authority.ledger.asked["/token"] == asked  # the code went nowhere
 
 
@@ -150,7 +150,7 @@ def test_mix_up_a_sign_in_that_began_with_another_provider(daemon: Daemon, autho
     kept, provider.issuer.url = provider.issuer.url, "https://new.example"
     asked = authority.ledger.asked["/token"]
     try:
-        refused(browser, browser.come_back(changed(consent(url), iss="https://new.example")))
+        expect_refusal(browser, browser.come_back(change_query(consent(url), iss="https://new.example")))
     finally:
         provider.issuer.url = kept
     assert authority.ledger.asked["/token"] == asked
@@ -178,7 +178,7 @@ def test_mix_up_a_sign_in_that_began_with_another_provider(daemon: Daemon, autho
 def test_open_redirect_in_return_to(daemon: Daemon, where: str) -> None:
     """The defence: `check_return` in identity/oidc/sign_in.py."""
     browser = Browser(daemon)
-    refused(browser, browser.get(f"{START}?return_to={quote(where, safe='')}"), 400)
+    expect_refusal(browser, browser.get(f"{START}?return_to={quote(where, safe='')}"), 400)
     assert not browser.cookies
 
 
@@ -186,35 +186,35 @@ def test_two_values_for_one_name(daemon: Daemon) -> None:
     """The defence: `single` in surfaces/api/routes/identity/oidc.py."""
     browser = Browser(daemon)
     back = consent(browser.start())
-    refused(browser, browser.come_back(f"{back}&code=other"))
-    refused(browser, browser.get(f"{START}?return_to=/a&return_to=//evil.example"))
+    expect_refusal(browser, browser.come_back(f"{back}&code=other"))
+    expect_refusal(browser, browser.get(f"{START}?return_to=/a&return_to=//evil.example"))
 
 
 @pytest.mark.parametrize("verified", [False, None, "true", "yes", 1, ["true"]])
 def test_an_address_that_nobody_verified(daemon: Daemon, authority: TokenIssuer, verified: Any) -> None:
     """Anybody can type in the address of whoever was invited. The defence: `verified_email` in
     identity/oidc/provider.py."""
-    made(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
+    expect_created(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
     authority.person = {"sub": "mallory", "email": "boss@example.org", "email_verified": verified}
     browser = Browser(daemon)
-    assert b"not a member" in refused(browser, browser.sign_in(), 403)
+    assert b"not a member" in expect_refusal(browser, browser.sign_in(), 403)
 
 
 def test_the_address_of_a_member_does_not_make_one_that_member(daemon: Daemon, authority: TokenIssuer) -> None:
     """Addresses change hands. The defence: `subjects.account` looks by issuer and subject alone."""
     authority.person = {"sub": "mallory", "email": "ann@example.org", "email_verified": True}
     browser = Browser(daemon)
-    refused(browser, browser.sign_in(), 403)
+    expect_refusal(browser, browser.sign_in(), 403)
 
 
 def test_userinfo_of_somebody_else(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: the comparison of `sub` in `_userinfo`, identity/oidc/provider.py."""
-    made(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
+    expect_created(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
     authority.person = {"sub": "boss", "email": "boss@example.org", "email_verified": True}
     authority.changes, authority.tells_in_token = {"sub": "mallory"}, False
     browser = Browser(daemon)
     try:
-        refused(browser, browser.sign_in(), 403)
+        expect_refusal(browser, browser.sign_in(), 403)
     finally:
         authority.tells_in_token = True
 
@@ -240,7 +240,7 @@ def test_a_sign_in_that_took_too_long(daemon: Daemon) -> None:
         await daemon.executor.database.write(age)
 
     daemon.run(write())
-    refused(browser, browser.come_back(back))
+    expect_refusal(browser, browser.come_back(back))
 
 
 def test_what_the_provider_says_is_shown_as_text(daemon: Daemon) -> None:
@@ -248,7 +248,7 @@ def test_what_the_provider_says_is_shown_as_text(daemon: Daemon) -> None:
     browser = Browser(daemon)
     back = query_of(consent(browser.start()))
     told = {"state": back["state"], "iss": back["iss"], "error": "x", "error_description": "<script>alert(1)</script>"}
-    body = refused(browser, browser.come_back(f"{CALLBACK}?{urlencode(told)}"))
+    body = expect_refusal(browser, browser.come_back(f"{CALLBACK}?{urlencode(told)}"))
     assert b"<script>" not in body and b"&lt;script&gt;" in body
 
 
@@ -259,7 +259,7 @@ def test_a_provider_that_repeats_the_client_secret(daemon: Daemon, authority: To
     said = {"error": "invalid_client", "error_description": f"wrong secret {SECRET} for you"}
     authority.hook = lambda path, data: (401, said, {}) if path == "/token" else None
     try:
-        body = refused(browser, browser.come_back(back)).decode()
+        body = expect_refusal(browser, browser.come_back(back)).decode()
     finally:
         authority.hook = lambda path, data: None
     assert "wrong secret … for you" in body

@@ -130,7 +130,7 @@ async def test_9_an_allowance_holds_only_for_what_it_can_see(
 # -- 10 an alias reaches a denied tool ---------------------------------------------------------------------------------
 
 
-def paged(url: str) -> bytes:
+def paged_document(url: str) -> bytes:
     item = {"type": "array", "items": {"type": "object"}}
     answer = {"200": {"description": "ok", "content": {"application/json": {"schema": item}}}}
     page = {"name": "page", "in": "query", "schema": {"type": "integer"}}
@@ -148,7 +148,10 @@ def paged(url: str) -> bytes:
 async def test_10_all_pages_of_a_denied_list(harness: ExecutorHarness) -> None:
     """Defence: `ALL` in `decide`: `x.all` is judged as `x` too, and the stricter decision holds."""
     request = SourceRequest(
-        location="p.json", document=paged(harness.ledger.url), namespace="p", consented=Consent(private_network=True)
+        location="p.json",
+        document=paged_document(harness.ledger.url),
+        namespace="p",
+        consented=Consent(private_network=True),
     )
     await harness.executor.catalog.add_source(harness.executor.tenancy.workspace.id, request)
     found = await harness.executor.catalog.page(harness.executor.tenancy.workspace.id, prefix="p.")

@@ -56,10 +56,10 @@ def routes(daemon: Daemon) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         declared = methods["get"].get("parameters", [])
         path = template.format(**{one["name"]: known.get(one["name"], ["x"])[0] for one in declared})
         named = [one for one in declared if one["in"] == "query"]
-        yield path, [(one["name"], value) for one in named for value in chosen(one, known)]
+        yield path, [(one["name"], value) for one in named for value in choose_values(one, known)]
 
 
-def chosen(parameter: dict[str, Any], known: dict[str, list[str]]) -> list[str]:
+def choose_values(parameter: dict[str, Any], known: dict[str, list[str]]) -> list[str]:
     """Of a choice every value, else samples: a new parameter is asked for too, if only with something unknown."""
     schema = parameter["schema"]
     choices = [schema, schema.get("items", {}), *schema.get("anyOf", [])]

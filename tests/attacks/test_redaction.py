@@ -47,13 +47,13 @@ def test_94_a_credential_comes_back_in_another_writing(daemon: Daemon, python: b
         )
         assert added.status == 201, added.body
         try:
-            found = seen(daemon, list(MORE), python=python)
+            found = call_echo(daemon, list(MORE), python=python)
         finally:
             daemon.request("DELETE", "/v1/sources/echo94")
     assert {name: MARK in found[name] and "<" in found[name] for name in MORE} == dict.fromkeys(MORE, True)
 
 
-def seen(daemon: Daemon, names: list[str], *, python: bool) -> dict[str, str]:
+def call_echo(daemon: Daemon, names: list[str], *, python: bool) -> dict[str, str]:
     if python:
         code = (
             f"found = {{}}\nfor how in {names!r}:\n    try:\n"

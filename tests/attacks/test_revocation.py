@@ -21,7 +21,17 @@ from executor.storage.tables.access import api_keys, browser_sessions
 from executor.surfaces.http import open_requests
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, agent, anonymous, invited, keyed, made, nobody, operator, signed_in
+from tests.surfaces.api.identities import (
+    Caller,
+    agent,
+    anonymous,
+    create_key,
+    expect_created,
+    invite,
+    nobody,
+    operator,
+    signed_in,
+)
 
 LIMIT = 60.0
 SLOW = "await new Promise(done => setTimeout(done, 250000)); return 1"
@@ -125,7 +135,7 @@ def close_session(caller: Caller) -> None:
 
 def signed_in_again(caller: Caller) -> Caller:
     """Another browser of the same account."""
-    link = made(operator(caller.daemon).post("/v1/auth/links", {"accountId": caller.account}))
+    link = expect_created(operator(caller.daemon).post("/v1/auth/links", {"accountId": caller.account}))
     answer = nobody(caller.daemon).post("/v1/auth/sign-in", {"token": link["url"].partition("#")[2]})
     return Caller(caller.daemon, "other", cookie=answer.headers["set-cookie"].partition(";")[0])
 
@@ -140,10 +150,10 @@ def revoke_agent(caller: Caller) -> None:
 
 
 READERS: dict[str, tuple[Callable[[Daemon], Caller], Callable[[Caller], None]]] = {
-    "a key that is revoked": (lambda daemon: keyed(daemon, "read"), revoke_key),
-    "a member who is removed": (lambda daemon: invited(daemon, "member"), remove_member),
-    "a viewer who is removed": (lambda daemon: invited(daemon, "viewer"), remove_member),
-    "a browser that another one closes": (lambda daemon: invited(daemon, "admin"), close_session),
+    "a key that is revoked": (lambda daemon: create_key(daemon, "read"), revoke_key),
+    "a member who is removed": (lambda daemon: invite(daemon, "member"), remove_member),
+    "a viewer who is removed": (lambda daemon: invite(daemon, "viewer"), remove_member),
+    "a browser that another one closes": (lambda daemon: invite(daemon, "admin"), close_session),
     "a browser that signs out": (signed_in, sign_out),
 }
 
@@ -163,7 +173,7 @@ def test_a_stream_ends_with_its_credential_and_shows_nothing_of_afterwards(daemo
 
 
 def test_only_the_streams_of_the_revoked_credential_end(daemon: Daemon) -> None:
-    one, other = keyed(daemon, "read"), keyed(daemon, "read")
+    one, other = create_key(daemon, "read"), create_key(daemon, "read")
     revoked = Stream(other, "/v1/events?live=true")
     kept = Stream(one, "/v1/events?live=true")
     revoke_key(other)
@@ -173,7 +183,7 @@ def test_only_the_streams_of_the_revoked_credential_end(daemon: Daemon) -> None:
 
 
 def test_a_change_of_role_that_takes_nothing_from_a_stream_leaves_it_open(daemon: Daemon) -> None:
-    member = invited(daemon, "member")
+    member = invite(daemon, "member")
     stream = Stream(member, "/v1/events?live=true")
     assert operator(daemon).patch(f"/v1/members/{member.account}", {"role": "admin"}).status == 200
     daemon.execute("console.log('STILL-SEEN'); return 1")
@@ -182,10 +192,10 @@ def test_a_change_of_role_that_takes_nothing_from_a_stream_leaves_it_open(daemon
 
 def test_the_stream_of_an_anonymous_agents_execution_ends_when_its_token_is_renewed(daemon: Daemon) -> None:
     daemon.executor.anonymous.starts.clear()
-    session = {"sessionId": made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"]}
+    session = {"sessionId": expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))["sessionId"]}
     token = nobody(daemon).post("/v1/auth/anonymous/token", session).json["accessToken"]
     caller = Caller(daemon, "anonymous", token)
-    begun = made(caller.post("/v1/executions", {"code": SLOW, "wait": 0}))
+    begun = expect_created(caller.post("/v1/executions", {"code": SLOW, "wait": 0}))
     stream = Stream(caller, f"/v1/executions/{begun['executionId']}/events")
     wait_for(lambda: "execution.created" in stream.text, LIMIT)
     renewed = nobody(daemon).post("/v1/auth/anonymous/token", session).json["accessToken"]
@@ -212,38 +222,38 @@ WAITS: dict[str, Callable[[Caller, str], Answer]] = {
 }
 
 
-def held(daemon: Daemon) -> int:
+def count_waits(daemon: Daemon) -> int:
     return int(daemon.app.state.streams.waits.count)
 
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_wait_is_answered_401_at_once_when_its_credential_ends(daemon: Daemon, wait: str) -> None:
     caller = agent(daemon, wait)
-    begun = made(caller.post("/v1/executions", {"code": SLOW, "wait": 0}))["executionId"]
+    begun = expect_created(caller.post("/v1/executions", {"code": SLOW, "wait": 0}))["executionId"]
     waiting = Waiting(lambda: WAITS[wait](caller, begun))
-    wait_for(lambda: held(daemon) == 1, LIMIT)
+    wait_for(lambda: count_waits(daemon) == 1, LIMIT)
     revoke_agent(caller)
     assert (waiting.answer.status, waiting.answer.json["code"]) == (401, "unauthorized")
-    assert held(daemon) == 0
+    assert count_waits(daemon) == 0
     cancel_all(daemon)
 
 
 def test_a_wait_for_an_approval_ends_with_its_credential(daemon: Daemon) -> None:
     caller = agent(daemon, "asks")
     code = 'return await tools.executor.sources.add({url: "http://127.0.0.1:9/none.json", namespace: "none"})'
-    asked = made(caller.post("/v1/executions", {"code": code}))
+    asked = expect_created(caller.post("/v1/executions", {"code": code}))
     assert asked["status"] == "paused", asked
     waiting = Waiting(lambda: caller.post(f"/v1/executions/{asked['executionId']}/resume", {"wait": 600}))
-    wait_for(lambda: held(daemon) == 1, LIMIT)
+    wait_for(lambda: count_waits(daemon) == 1, LIMIT)
     revoke_agent(caller)
     assert waiting.answer.status == 401
     cancel_all(daemon)
 
 
 def test_a_wait_ends_when_its_member_may_not_run_code_any_more(daemon: Daemon) -> None:
-    member = invited(daemon, "member")
+    member = invite(daemon, "member")
     waiting = Waiting(lambda: member.post("/v1/executions", {"code": SLOW, "wait": 600}))
-    wait_for(lambda: held(daemon) == 1, LIMIT)
+    wait_for(lambda: count_waits(daemon) == 1, LIMIT)
     assert operator(daemon).patch(f"/v1/members/{member.account}", {"role": "viewer"}).status == 200
     assert (waiting.answer.status, waiting.answer.json["code"]) == (403, "forbidden")
     cancel_all(daemon)
@@ -296,7 +306,7 @@ def test_a_stream_ends_when_its_credential_expires(daemon: Daemon, kind: str) ->
     table = api_keys if kind == "key" else browser_sessions
     stream, lifetime = None, 2_000
     while stream is None:
-        caller = keyed(daemon, "read") if kind == "key" else invited(daemon, "viewer")
+        caller = create_key(daemon, "read") if kind == "key" else invite(daemon, "viewer")
         expire(daemon, table, now_ms() + lifetime)
         opened = Stream(caller, "/v1/events?live=true")
         stream = opened if opened.status == 200 else None
@@ -312,11 +322,11 @@ def watchful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 def test_what_no_event_tells_of_is_found_by_looking(watchful: Daemon) -> None:
     """As when another process, or a hand in the database, revoked it."""
-    key, guest = keyed(watchful, "read"), anonymous(watchful)
+    key, guest = create_key(watchful, "read"), anonymous(watchful)
     stream = Stream(key, "/v1/events?live=true")
-    begun = made(guest.post("/v1/executions", {"code": SLOW, "wait": 0}))["executionId"]
+    begun = expect_created(guest.post("/v1/executions", {"code": SLOW, "wait": 0}))["executionId"]
     waiting = Waiting(lambda: guest.get(f"/v1/executions/{begun}?wait=600"))
-    wait_for(lambda: held(watchful) == 1, LIMIT)
+    wait_for(lambda: count_waits(watchful) == 1, LIMIT)
     watchful.run(watchful.executor.database.write(lambda c: c.execute(sa.update(api_keys).values(revoked_at=1))))
     stream.read_to_end()
     assert waiting.answer.status == 401

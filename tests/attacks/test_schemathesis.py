@@ -27,7 +27,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
 
 
-def described(daemon: Daemon) -> dict[str, Any]:
+def read_openapi(daemon: Daemon) -> dict[str, Any]:
     """Without the schemes, since the token is put on by hand: made-up ones would only be refused at the door."""
     document: dict[str, Any] = daemon.get("/v1/openapi.json").json
     document.pop("security", None)
@@ -48,7 +48,7 @@ def modes(operation: Any, role: str) -> list[GenerationMode]:
 @pytest.mark.timeout(300)
 def test_54_no_request_makes_the_server_fail(own: Daemon, role: str) -> None:
     """54: wrong types, sizes, characters and shapes everywhere. Defence: strict bodies, and `problems` for the rest."""
-    schema = schemathesis.openapi.from_dict(described(own))
+    schema = schemathesis.openapi.from_dict(read_openapi(own))
     token = getattr(own.tokens, role)
     broken: list[str] = []
     seen: set[int] = set()

@@ -14,7 +14,7 @@ import pytest
 from executor.surfaces.http import deliveries
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.api.identities import Caller, agent, keyed, made, operator
+from tests.surfaces.api.identities import Caller, agent, create_key, expect_created, operator
 
 LIMIT = 60.0
 SIZE = 5_000_000  # more than the kernel takes for a reader who reads nothing: 4 MiB on Linux
@@ -26,7 +26,7 @@ def large(daemon: Daemon) -> tuple[str, bytes]:
     """The address of an answer of five megabytes, and the answer."""
     caller = agent(daemon, "writes much")
     code = f"let text = ''; for (let i = 0; text.length < {SIZE}; i++) text += i + ' '; return text"
-    path = f"/v1/executions/{made(caller.post('/v1/executions', {'code': code}))['executionId']}"
+    path = f"/v1/executions/{expect_created(caller.post('/v1/executions', {'code': code}))['executionId']}"
     return path, operator(daemon).get(path).body
 
 
@@ -99,7 +99,7 @@ def test_a_half_read_answer_is_broken_off_when_its_credential_ends(
     daemon: Daemon, large: tuple[str, bytes], bounded: deliveries.Deliveries, number: int
 ) -> None:
     path, answer = large
-    key = keyed(daemon, "read")
+    key = create_key(daemon, "read")
     with ExitStack() as stack:
         readers = [slow_reader(key, path, stack) for _ in range(number)]
         wait_for(lambda: bounded.held + bounded.spilled_bytes >= number * SIZE, LIMIT)

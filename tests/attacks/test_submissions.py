@@ -53,20 +53,20 @@ def submit_over_mcp(caller: Caller, code: str, meta: dict[str, Any], version: st
     return about(answered.json["result"])
 
 
-def started(daemon: Daemon) -> int:
+def count_executions(daemon: Daemon) -> int:
     return len(operator(daemon).get("/v1/executions?limit=500").json["items"])
 
 
 @pytest.mark.parametrize("language", CODES)
 def test_the_same_key_finds_the_same_execution(daemon: Daemon, language: str) -> None:
     caller = agent(daemon, f"again in {language}")
-    before = started(daemon)
+    before = count_executions(daemon)
     first, second = (submit(caller, CODES[language], "one", language=language) for _ in range(2))
     assert (first.status, second.status) == (201, 201)
     assert [second.json[name] for name in SAME] == [first.json[name] for name in SAME]
     assert (first.headers.get("idempotent-replayed"), second.headers["idempotent-replayed"]) == (None, "true")
     assert submit(caller, CODES[language], "two", language=language).json["executionId"] != first.json["executionId"]
-    assert started(daemon) == before + 2
+    assert count_executions(daemon) == before + 2
 
 
 @pytest.mark.parametrize("name", ["executor/idempotencyKey", "idempotencyKey"])
@@ -108,12 +108,12 @@ def test_a_key_that_is_none_is_refused(daemon: Daemon, key: str) -> None:
 
 def test_many_at_once_with_one_key_start_one_execution(daemon: Daemon) -> None:
     caller = agent(daemon, "impatient")
-    before = started(daemon)
+    before = count_executions(daemon)
     with ThreadPoolExecutor(12) as pool:
         answers = list(pool.map(lambda _: submit(caller, "return 1", "raced"), range(24)))
     assert {answer.status for answer in answers} == {201}
     assert len({answer.json["executionId"] for answer in answers}) == 1
-    assert started(daemon) == before + 1
+    assert count_executions(daemon) == before + 1
 
 
 def test_a_key_survives_a_kill(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_whatever_validation_accepts_python_accepts() -> None:
     tools, definitions, code = made_up_calls(range(60), "python")
     assert len(code) > 500
     said = python_says(python_declarations(tools, definitions), "\n".join(code))
-    assert said == [], [(line, code[int(line.split(":")[1]) - 2]) for line in said[:3]]
+    assert said == [], [(line, code[int(line.split(":")[1]) - 1]) for line in said[:3]]
 
 
 @pytest.mark.parametrize("size", [1_000, 5_000])

@@ -38,7 +38,7 @@ TOOL = Tool(
 )
 
 
-def told(wish: Wish, tool: Tool = TOOL) -> dict[str, Any]:
+def describe_tool(wish: Wish, tool: Tool = TOOL) -> dict[str, Any]:
     return description.description(tool, "gh", LARGE, "await tools.gh.issues.create()", wish)
 
 
@@ -49,7 +49,7 @@ def count(value: Any) -> int:
 @pytest.mark.parametrize("language", ["typescript", "python"])
 @pytest.mark.parametrize("budget", [150, 400, 1_500, 8_000])
 def test_a_description_fits_its_budget_and_says_what_was_cut(language: Language, budget: int) -> None:
-    answer = told(Wish(language, budget))
+    answer = describe_tool(Wish(language, budget))
     assert count(answer) <= budget * 1.1
     assert "argument_199" in answer["signature"]
     assert answer["cut"].keys() & {"types", "result"}
@@ -60,33 +60,33 @@ def test_a_description_fits_its_budget_and_says_what_was_cut(language: Language,
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 def test_what_was_cut_can_be_asked_for(language: Language) -> None:
-    names = told(Wish(language))["cut"]["types"]
-    asked = told(Wish(language, types=tuple(names[:2])))
+    names = describe_tool(Wish(language))["cut"]["types"]
+    asked = describe_tool(Wish(language, types=tuple(names[:2])))
     assert all(name in asked["types"] for name in names[:2])
     assert "field_" in asked["types"] and "signature" not in asked
-    whole = told(Wish(language, 20_000, "arguments"))["signature"]
+    whole = describe_tool(Wish(language, 20_000, "arguments"))["signature"]
     assert "argument_150" in whole and "field_0_1" not in whole
-    result = told(Wish(language, 20_000, "result"))["signature"]
+    result = describe_tool(Wish(language, 20_000, "result"))["signature"]
     assert "argument_150" not in result and "field_0_1" in result
-    about = told(Wish(language, 20_000, "description"))
+    about = describe_tool(Wish(language, 20_000, "description"))
     assert about["description"] == TOOL.description and "signature" not in about
 
 
 def test_a_type_that_is_not_there_is_said_so() -> None:
     with pytest.raises(NotFound, match="has no type Nope"):
-        told(Wish(types=("Nope",)))
-    some = told(Wish(types=("Type0", "Nope")))
+        describe_tool(Wish(types=("Nope",)))
+    some = describe_tool(Wish(types=("Type0", "Nope")))
     assert "field_0_1" in some["types"] and some["cut"] == {"types": ["Nope"]}
 
 
 def test_nothing_is_said_to_be_cut_when_all_of_it_is_there() -> None:
     small = Tool("a.b", "src", "Does it.", "read", {"type": "object", "properties": {"x": {"type": "string"}}})
-    answer = told(Wish(), small)
+    answer = describe_tool(Wish(), small)
     assert "cut" not in answer and "hint" not in answer
 
 
 def test_python_and_typescript_are_told_in_their_own_words() -> None:
-    python, typescript = told(Wish("python")), told(Wish("typescript"))
+    python, typescript = describe_tool(Wish("python")), describe_tool(Wish("typescript"))
     assert "class Type0(TypedDict):" in python["signature"] and "async def create(" in python["signature"]
     assert "type Type0 = {" in typescript["signature"] and "Promise<Type0>" in typescript["signature"]
     ast.parse(python["signature"])
@@ -95,7 +95,12 @@ def test_python_and_typescript_are_told_in_their_own_words() -> None:
 
 def test_tokens_are_rather_overestimated() -> None:
     tokenizer = Tokenizer.from_pretrained("o200k_base")
-    for text in (told(Wish("typescript"))["signature"], told(Wish("python"))["signature"], WORDS, "日本語の説明" * 20):
+    for text in (
+        describe_tool(Wish("typescript"))["signature"],
+        describe_tool(Wish("python"))["signature"],
+        WORDS,
+        "日本語の説明" * 20,
+    ):
         assert len(tokenizer.encode(json.dumps(text, ensure_ascii=False))) <= tokens(text) * 1.05
 
 

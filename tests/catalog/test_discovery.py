@@ -28,7 +28,7 @@ def operation(name: str, tag: str = "things", summary: str = "") -> dict[str, An
     return {"operationId": name, "tags": [tag], "summary": summary, "responses": answers(schema)}
 
 
-async def connected(harness: CatalogHarness) -> None:
+async def connect_things(harness: CatalogHarness) -> None:
     parts = {"components": {"schemas": {"Thing": {"type": "object", "properties": {"id": {"type": "string"}}}}}}
     paths = {
         "/things/{id}": {
@@ -49,7 +49,7 @@ def visibility(pattern: str, action: Any = "deny") -> Visibility:
 
 
 async def test_a_search_answers_as_deep_as_asked(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     names = await harness.catalog.search(harness.workspace, "get thing", depth=0)
     assert names["bestPath"] == "things.things.getThing" and names["total"] >= 1
     assert set(names["items"][0]) == {"path", "description", "effect", "score", "matched"}
@@ -61,7 +61,7 @@ async def test_a_search_answers_as_deep_as_asked(harness: CatalogHarness) -> Non
 
 
 async def test_an_empty_query_shows_what_there_is(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     answer = await harness.catalog.search(harness.workspace, "  ", depth=0)
     assert answer["bestPath"] is None and answer["total"] == 3
     assert answer["groups"] == {"things": 3}
@@ -72,7 +72,7 @@ async def test_an_empty_query_shows_what_there_is(harness: CatalogHarness) -> No
 
 
 async def test_filters_narrow_what_is_found(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     destructive = await harness.catalog.search(harness.workspace, "thing", effect="destructive", depth=0)
     assert [item["path"] for item in destructive["items"]] == ["things.things.deleteThing"]
     inside = await harness.catalog.search(harness.workspace, "get thing", namespace="things.boxes", depth=0)
@@ -83,7 +83,7 @@ async def test_filters_narrow_what_is_found(harness: CatalogHarness) -> None:
 
 
 async def test_a_filter_that_means_nothing_is_refused(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     with pytest.raises(InvalidRequest, match="no effect 'eats'"):
         await harness.catalog.search(harness.workspace, "thing", effect="eats")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(InvalidRequest, match="does not belong to source"):
@@ -91,7 +91,7 @@ async def test_a_filter_that_means_nothing_is_refused(harness: CatalogHarness) -
 
 
 async def test_an_unknown_namespace_or_source_is_said(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     answer = await harness.catalog.search(harness.workspace, "thing", namespace="thnigs")
     assert answer["items"] == [] and "did you mean things?" in answer["hint"]
     answer = await harness.catalog.search(harness.workspace, "thing", source="thnigs")
@@ -99,7 +99,7 @@ async def test_an_unknown_namespace_or_source_is_said(harness: CatalogHarness) -
 
 
 async def test_what_no_tool_has_is_said(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     answer = await harness.catalog.search(harness.workspace, "🙂")
     assert (answer["items"], answer["total"]) == ([], 0) and "app + verb + object" in answer["hint"]
     long = await harness.catalog.search(harness.workspace, "get thing " * 10_000, depth=0)
@@ -118,7 +118,7 @@ async def test_a_source_with_many_tools_is_indexed_before_anybody_searches(
 
     monkeypatch.setattr(Indexes, "_build", noted)
     monkeypatch.setattr(catalog, "MANY_TOOLS", 1)
-    await connected(harness)
+    await connect_things(harness)
     await until(lambda: made)
     assert (await harness.catalog.search(harness.workspace, "get thing", depth=0))["items"]
     assert made == ["things"]
@@ -127,7 +127,7 @@ async def test_a_source_with_many_tools_is_indexed_before_anybody_searches(
 async def test_an_app_that_is_not_connected_is_said_and_one_that_is_or_a_common_word_is_not(
     harness: CatalogHarness,
 ) -> None:
-    await connected(harness)
+    await connect_things(harness)
     answer = await harness.catalog.search(harness.workspace, "notion list boxes", depth=0)
     assert "`executor sources add notion`" in answer["hint"]
     assert "linear" in (await harness.catalog.search(harness.workspace, "get the thing from linear"))["hint"]
@@ -160,7 +160,7 @@ async def test_an_app_that_is_not_connected_is_said_and_one_that_is_or_a_common_
 async def test_nothing_is_the_best_where_nothing_fits_and_the_answer_begins_with_the_reason(
     harness: CatalogHarness, query: str, reason: str
 ) -> None:
-    await connected(harness)
+    await connect_things(harness)
     await harness.connect({"/chairs": {"post": operation("createChair", "chairs")}}, namespace="store")
     for answer in (
         await harness.catalog.search(harness.workspace, query),
@@ -186,13 +186,13 @@ async def test_an_app_is_connected_by_the_title_of_its_source_but_not_by_one_tha
 
 
 async def test_a_weak_match_says_so_and_what_to_ask(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     answer = await harness.catalog.search(harness.workspace, "things create invoice")
     assert next(iter(answer)) == "hint" and answer["hint"].startswith("weak match: search for app + verb + object")
     assert answer["bestPath"]
 
 
-def paged(name: str) -> dict[str, Any]:
+def paged_operation(name: str) -> dict[str, Any]:
     page = {"name": "page", "in": "query", "schema": {"type": "integer"}}
     things = {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}}
     return {
@@ -204,7 +204,7 @@ def paged(name: str) -> dict[str, Any]:
 
 async def test_a_brief_answer_says_nothing_twice_and_costs_half(harness: CatalogHarness) -> None:
     parts = {"components": {"schemas": {"Thing": {"type": "object", "properties": {"id": {"type": "string"}}}}}}
-    await harness.connect({f"/things{n}": {"get": paged(f"listThings{n}")} for n in range(8)}, **parts)
+    await harness.connect({f"/things{n}": {"get": paged_operation(f"listThings{n}")} for n in range(8)}, **parts)
     whole = await harness.catalog.search(harness.workspace, "list things", limit=5)
     assert any(item["path"].endswith(".all") for item in whole["items"])
     for language in ("typescript", "python"):
@@ -228,7 +228,7 @@ async def test_a_brief_answer_says_nothing_twice_and_costs_half(harness: Catalog
 
 
 async def test_a_denied_tool_is_not_found_counted_or_suggested(harness: CatalogHarness) -> None:
-    await connected(harness)
+    await connect_things(harness)
     hidden = visibility("things.things.**")
     found = await harness.catalog.search(harness.workspace, "get thing", depth=0, visibility=hidden)
     assert [item["path"] for item in found["items"]] in ([], ["things.boxes.listBoxes"])
@@ -275,7 +275,7 @@ async def test_an_answer_has_room_for_so_much_and_says_what_was_cut(harness: Cat
 async def test_a_restart_reads_what_was_kept(
     harness: CatalogHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await connected(harness)
+    await connect_things(harness)
     folder = tmp_path / "search"
     first = await Indexes(harness.database, folder).of(harness.workspace)
     (file,) = folder.iterdir()
@@ -291,7 +291,7 @@ async def test_a_restart_reads_what_was_kept(
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "other version"])
 async def test_a_damaged_or_old_file_is_made_again(harness: CatalogHarness, tmp_path: Path, damage: str) -> None:
-    await connected(harness)
+    await connect_things(harness)
     folder = tmp_path / "search"
     first = await Indexes(harness.database, folder).of(harness.workspace)
     (file,) = folder.iterdir()
@@ -311,7 +311,7 @@ async def test_a_damaged_or_old_file_is_made_again(harness: CatalogHarness, tmp_
 async def test_only_a_changed_source_is_read_again(
     harness: CatalogHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await connected(harness)
+    await connect_things(harness)
     indexes = Indexes(harness.database, tmp_path / "search")
     await indexes.of(harness.workspace)
     await harness.connect({"/others": {"get": operation("listOthers", "others")}}, namespace="more")
@@ -329,7 +329,7 @@ async def test_only_a_changed_source_is_read_again(
 
 
 async def test_what_a_removed_source_left_behind_is_swept(harness: CatalogHarness, tmp_path: Path) -> None:
-    await connected(harness)
+    await connect_things(harness)
     folder = tmp_path / "search"
     indexes = Indexes(harness.database, folder)
     await indexes.of(harness.workspace)
@@ -350,7 +350,7 @@ async def test_a_brief_answer_has_the_fields_of_a_result_for_the_best_tool_alone
     harness: CatalogHarness, language: Language
 ) -> None:
     """The other tools are there to choose from; what they return is described when one is chosen."""
-    await connected(harness)
+    await connect_things(harness)
     found = await harness.catalog.search(
         harness.workspace, "get thing", depth=None, brief=True, explain=False, language=language
     )

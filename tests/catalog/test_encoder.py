@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from executor.catalog.search.index.segment import Array
+from executor.catalog.search.index.entry import Entry
+from executor.catalog.search.index.index import Index
+from executor.catalog.search.index.segment import Array, build_segment
 from executor.catalog.search.index.workspace_index import Indexes, VisibleIndex
 from executor.catalog.search.ranking import search
 from executor.catalog.search.semantic import model_files
-from executor.catalog.search.semantic.encoder import SIZE, Encoder, pieces_of
+from executor.catalog.search.semantic.encoder import SIZE, Encoder, pieces_of, text_of
 from executor.daemon.doctor.checks import check_discovery
 from tests.catalog.conftest import CatalogHarness
 from tests.catalog.test_discovery import operation
@@ -50,7 +52,9 @@ async def connect(harness: CatalogHarness, more: int = 0) -> None:
     await harness.connect(paths)
 
 
-async def settled(indexes: Indexes, harness: CatalogHarness, is_done: Callable[[VisibleIndex], bool]) -> VisibleIndex:
+async def wait_for_index(
+    indexes: Indexes, harness: CatalogHarness, is_done: Callable[[VisibleIndex], bool]
+) -> VisibleIndex:
     shown = await indexes.of(harness.workspace)
     await until(lambda: is_done(shown))
     return shown
@@ -59,7 +63,7 @@ async def settled(indexes: Indexes, harness: CatalogHarness, is_done: Callable[[
 async def test_a_tool_is_found_by_meaning_once_its_vector_is_made(harness: CatalogHarness, tmp_path: Path) -> None:
     await connect(harness)
     indexes = Indexes(harness.database, tmp_path / "search", find=StandIn)
-    shown = await settled(indexes, harness, lambda one: one.near is not None)
+    shown = await wait_for_index(indexes, harness, lambda one: one.near is not None)
     by_meaning = search(shown.index, "list zzparcel", near=shown.near)
     assert by_meaning.hits[0].path == "things.shipments.listShipments" and by_meaning.is_fit
     assert not search(shown.index, "list zzparcel", near=shown.near, allowed=np.zeros(2, bool)).hits
@@ -73,13 +77,15 @@ async def test_vectors_are_kept_and_made_again_only_where_it_was_broken_off(
     folder = tmp_path / "search"
     broken, whole, again = StandIn(most=20), StandIn(), StandIn()
     first = Indexes(harness.database, folder, find=lambda: broken)
-    shown = await settled(first, harness, lambda _: len(list(folder.glob("*.vectors"))) == 1 and not first._meant)
+    shown = await wait_for_index(
+        first, harness, lambda _: len(list(folder.glob("*.vectors"))) == 1 and not first._meant
+    )
     assert shown.near is None and len(broken.texts) == 16
     assert search(shown.index, "list invoices").hits[0].path == "things.invoices.listInvoices"
     await first.close()
     for encoder, made in ((whole, 24), (again, 0)):
         indexes = Indexes(harness.database, folder, find=lambda encoder=encoder: encoder)
-        await settled(indexes, harness, lambda one: one.near is not None)
+        await wait_for_index(indexes, harness, lambda one: one.near is not None)
         assert len(encoder.texts) == made
         await indexes.close()
     assert [file.stat().st_mode & 0o777 for file in folder.glob("*.vectors")] == [0o600]
@@ -88,9 +94,31 @@ async def test_vectors_are_kept_and_made_again_only_where_it_was_broken_off(
 async def test_without_the_extra_nothing_is_made(harness: CatalogHarness, tmp_path: Path) -> None:
     await connect(harness)
     indexes = Indexes(harness.database, tmp_path / "search", find=lambda: None)
-    shown = await settled(indexes, harness, lambda _: not indexes._meant)
+    shown = await wait_for_index(indexes, harness, lambda _: not indexes._meant)
     assert shown.near is None and not list((tmp_path / "search").glob("*.vectors"))
     await indexes.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("we want to hear this talk once more tomorrow", "line.calls.startRecording"),
+        ("list all lines", "line.lines.list"),
+    ],
+)
+def test_meaning_decides_only_where_words_fit_no_tool_well(query: str, first: str) -> None:
+    entries = [
+        Entry("line.calls.startRecording", "Start recording", "write", route="POST /calls/{id}/recording"),
+        Entry("line.lines.list", "List lines. A talk is kept on its line", route="GET /lines"),
+    ]
+    found = search(Index([build_segment(entries)]), query, near=lambda _: np.array([0.9, 0.1], np.float32))
+    assert found.hits[0].path == first
+
+
+def test_a_vector_is_made_of_group_name_and_summary() -> None:
+    entry = Entry("shop.orders.refunds.createRefund.all", f"Refund an order{'!' * 200}\n\nOnly paid orders.")
+    assert text_of(entry) == f"orders refunds create refund. Refund an order{'!' * 145}"
+    assert text_of(Entry("files.readFile", "Read a file")) == "read file. Read a file"
 
 
 def test_weights_that_are_not_the_expected_ones_are_refused(tmp_path: Path) -> None:

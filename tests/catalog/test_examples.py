@@ -23,7 +23,7 @@ from tests.catalog.schema_generator import SchemaGenerator, validator_of
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_typescript.language_typescript()))
 
 
-def made(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> dict[str, Any] | None:
+def make_example(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> dict[str, Any] | None:
     tool = Tool("a.b", "src", "Does it.", "read", schema)
     validator = validator_of(schema, definitions or {})
     return example(tool, schema, definitions or {}, lambda given: validator.errors(given) == [], fits_pattern)
@@ -61,17 +61,17 @@ def test_an_example_keeps_what_the_schema_demands(schema: dict[str, Any]) -> Non
         "properties": {"next": {"$ref": "#/$defs/Node"}, "v": {"type": "integer"}},
         "required": ["v"],
     }
-    assert made(holding(schema), {"Node": node}) is not None
+    assert make_example(holding(schema), {"Node": node}) is not None
 
 
 def test_an_example_says_what_must_be_given_and_no_more() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"]}
-    assert made(schema) == {"b": "b"}
+    assert make_example(schema) == {"b": "b"}
 
 
 def test_without_a_value_that_would_do_there_is_no_example() -> None:
-    assert made(holding(False)) is None
-    assert made(holding({"$ref": "#/$defs/Endless"}), {"Endless": holding({"$ref": "#/$defs/Endless"})}) is None
+    assert make_example(holding(False)) is None
+    assert make_example(holding({"$ref": "#/$defs/Endless"}), {"Endless": holding({"$ref": "#/$defs/Endless"})}) is None
 
 
 def test_most_of_what_careless_schemas_ask_for_has_an_example() -> None:
@@ -79,7 +79,7 @@ def test_most_of_what_careless_schemas_ask_for_has_an_example() -> None:
     for seed in range(150):
         making = SchemaGenerator(seed)
         schema = making.arguments()
-        found.append(made(schema, making.definitions) is not None)
+        found.append(make_example(schema, making.definitions) is not None)
     assert sum(found) >= 0.9 * len(found)
 
 
@@ -136,7 +136,7 @@ def test_schemas_that_multiply_end_in_time() -> None:
     lists: dict[str, Any] = {"type": "string"}
     for _ in range(11):
         lists = {"type": "array", "items": lists, "minItems": 50}
-    assert made(holding(lists)) is None
+    assert make_example(holding(lists)) is None
     twice: dict[str, Any] = {f"D{n}": {"allOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(40)}
     twice["D40"] = {"type": "object", "properties": {"x": {"type": "string"}}}
     tool = Tool("a.b", "src", "Does it.", "read", holding({"$ref": "#/$defs/D0"}), {"$ref": "#/$defs/D0"})

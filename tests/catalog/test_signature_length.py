@@ -21,7 +21,7 @@ DEFINITIONS: dict[str, Any] = {"Place": PLACE, "Zip": {"type": "object", "proper
 DEFINITIONS["Thing"] = {**THING, "properties": {**THING["properties"], "id": {"type": "integer"}}}
 
 
-def made(names: int, required: int = 0) -> Tool:
+def make_tool(names: int, required: int = 0) -> Tool:
     properties: dict[str, Any] = {f"argument_{at}": {"enum": ["a {", "b }; c"]} for at in range(names)}
     properties["place"] = {"$ref": "#/$defs/Place"}
     given = {"type": "object", "properties": properties, "required": list(properties)[:required]}
@@ -39,7 +39,7 @@ def words(text: str) -> list[str]:
 def test_a_flat_signature_has_the_same_words_on_fewer_lines(
     names: int, required: int, budget: int, language: Language
 ) -> None:
-    long = signature(made(names, required), DEFINITIONS, budget=budget, language=language)
+    long = signature(make_tool(names, required), DEFINITIONS, budget=budget, language=language)
     flat = flatten(long)
     assert words(flat) == words(long)
     assert flat.count("\n") <= long.count("\n")
@@ -67,7 +67,7 @@ def test_nothing_a_document_says_breaks_a_flat_signature(value: str, note: str, 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_without_its_result_a_signature_keeps_the_types_of_its_arguments(language: Language) -> None:
-    flat = flatten(signature(made(2, 1), DEFINITIONS, budget=COMPACT, language=language))
+    flat = flatten(signature(make_tool(2, 1), DEFINITIONS, budget=COMPACT, language=language))
     declared = "class {}(TypedDict)" if language == "python" else "type {} ="
     short = without_result(flat)
     assert declared.format("Thing") in flat and declared.format("Thing") not in short

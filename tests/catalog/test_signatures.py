@@ -76,8 +76,8 @@ def test_without_arguments_there_is_nothing_to_pass() -> None:
     assert "name(): Promise<unknown>" in signature(tool({"type": "object", "properties": {}}), {})
 
 
-def nested(depth: int) -> dict[str, Any]:
-    return {"type": "object", "properties": {"inner": nested(depth - 1), "x": {}}} if depth else {}
+def nested_schema(depth: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {"inner": nested_schema(depth - 1), "x": {}}} if depth else {}
 
 
 def test_schemas_of_every_kind_are_valid_typescript() -> None:
@@ -93,7 +93,7 @@ def test_schemas_of_every_kind_are_valid_typescript() -> None:
         "i": True,
         "j": {"enum": list(range(50))},
         "weird key": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
-        "k": nested(5),
+        "k": nested_schema(5),
     }
     text = signature(tool({"type": "object", "properties": kinds}), {"A": {"type": "object", "properties": {"x": {}}}})
     assert not errors(as_declaration(text)), text

@@ -24,7 +24,7 @@ LIST = {"/things": {"get": {"operationId": "listThings", "tags": ["things"]}}}
 MORE = {**LIST, "/others": {"get": {"operationId": "listOthers", "tags": ["things"]}}}
 
 
-async def happened(harness: CatalogHarness) -> list[str]:
+async def event_types(harness: CatalogHarness) -> list[str]:
     return [event.type for event in await harness.database.read(lambda c: events.after(c, harness.workspace))]
 
 
@@ -40,7 +40,7 @@ async def test_an_added_source_has_tools_an_event_and_a_new_revision(harness: Ca
     assert (await harness.tool("things.things.listThings")).source_id == source.id
     assert await harness.catalog.source(harness.workspace, "things") == source
     assert await harness.catalog.sources(harness.workspace) == [source]
-    assert await happened(harness) == ["source.added"]
+    assert await event_types(harness) == ["source.added"]
     assert await revision(harness) == before + 1
 
 
@@ -106,7 +106,7 @@ async def test_a_removed_source_offers_nothing_any_more(harness: CatalogHarness)
     with pytest.raises(ToolError) as caught:
         await harness.catalog.invoke(tool, {}, idempotency_key="")
     assert caught.value.tool_code == "unknown_tool"
-    assert (await happened(harness))[-1] == "source.removed"
+    assert (await event_types(harness))[-1] == "source.removed"
 
 
 async def test_namespaces_are_taken_once(harness: CatalogHarness) -> None:

@@ -48,14 +48,40 @@ out.push(await tools.ledger.transfers.transfer({key: `${tag}:approved`})
 out.push(await write("last"));
 return out;
 """
+PYTHON = """
+import asyncio
+tag = %r
+async def write(key, tool=None):
+    try:
+        return (await (tool or tools.ledger.entries.addEntry)(key=f"{tag}:{key}"))["key"]
+    except ToolError as error:
+        if error.code != "unknown_outcome":
+            raise
+        return f"unknown {tag}:{key}"
+async def charge(key):
+    return (await tools.ledger.charges.charge(key=f"{tag}:{key}"))["key"]
+async def run_branch(number):
+    one = await (write if number %% 2 else charge)(f"{number}.one")
+    return [one, await write(f"{number}.two")]
+out = [await charge("charge")]
+out.append((await tools.ledger.entries.listEntries(key=f"{tag}-read"))["key"])
+out.append(await write("first"))
+async with asyncio.TaskGroup() as group:
+    branches = [group.create_task(run_branch(number)) for number in range(4)]
+out.append([branch.result() for branch in branches])
+out.append(await write("approved", tools.ledger.transfers.transfer))
+out.append(await write("last"))
+out
+"""
+CODES = {"typescript": CODE, "python": PYTHON}
 UNSAFE = ["first", "1.one", "3.one", "0.two", "1.two", "2.two", "3.two", "approved", "last"]
 IDEMPOTENT = ["charge", "0.one", "2.one"]
 
 
-def told(result: Any) -> Iterator[str]:
+def result_lines(result: Any) -> Iterator[str]:
     if isinstance(result, list):
         for part in result:
-            yield from told(part)
+            yield from result_lines(part)
     else:
         yield result
 
@@ -135,10 +161,10 @@ def daemon(tmp_path: Path, upstream: tuple[str, Path]) -> Iterator[Daemon]:
     daemon.stop()
 
 
-def submit(daemon: Daemon, tag: str) -> str | None:
+def submit(daemon: Daemon, tag: str, runtime: str) -> str | None:
     """None when the daemon died under the request: then nobody was told that it was accepted."""
     try:
-        answer = daemon.post("/v1/executions", {"code": CODE % tag, "wait": 0})
+        answer = daemon.post("/v1/executions", {"code": CODES[runtime] % tag, "runtime": runtime, "wait": 0})
     except DOWN:
         return None
     return str(answer["executionId"])
@@ -157,8 +183,9 @@ def statuses(daemon: Daemon, ids: set[str]) -> dict[str, str]:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(780)
+@pytest.mark.parametrize("runtime", CODES)
 def test_kills_at_random_points_lose_nothing_double_nothing_and_falsify_nothing(
-    daemon: Daemon, upstream: tuple[str, Path]
+    daemon: Daemon, upstream: tuple[str, Path], runtime: str
 ) -> None:
     print(f"CHAOS_SEED={SEED}")
     killer, human = Killer(daemon, random.Random(SEED)), Human(daemon)
@@ -170,7 +197,7 @@ def test_kills_at_random_points_lose_nothing_double_nothing_and_falsify_nothing(
         open_now = sum(1 for status in states.values() if status not in ("completed", "failed"))
         for _ in range(AT_ONCE - open_now):
             count += 1
-            if execution_id := submit(daemon, f"x{count}"):
+            if execution_id := submit(daemon, f"x{count}", runtime):
                 accepted[execution_id] = f"x{count}"
         killer.strike()
     wait_for_all(daemon, set(accepted))
@@ -200,7 +227,7 @@ def judge(daemon: Daemon, accepted: dict[str, str], file: Path, human: Human) ->
     for execution_id, tag in accepted.items():
         view = daemon.get(f"/v1/executions/{execution_id}")
         assert view["status"] == "completed", view["error"]
-        values = list(told(view["result"]))
+        values = list(result_lines(view["result"]))
         check_values(values, tag, execution_id, seen, human)
         report["calls"] += len(values)
         report["unknown"] += sum(1 for value in values if value.startswith("unknown"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from executor.checking.checker import Checker
-from executor.checking.checkers import language_server
+from executor.checking.checkers import typescript
 from executor.checking.diagnostics import Diagnostic, Verdict
 from tests.execution.conftest import ExecutorHarness, harness, ledger, reopen, settings
 
@@ -54,6 +54,6 @@ def checks(harness: ExecutorHarness) -> CheckerHarness:
 
 @pytest.fixture(autouse=True)
 def checker_is_there() -> Iterator[None]:
-    if language_server.program() is None:
+    if typescript.find_program() is None:
         pytest.skip("this platform has no TypeScript checker")
     yield

@@ -35,6 +35,11 @@ PYTHON = {
     "await tools.describe.tool(path='x', language='p|": ["python", "typescript"],
     "await tools.describe.tool(includeSchemas=|": ["True", "False"],
     "# tools.|": [],
+    "'tools.|": [],
+    "import statistics\nstatistics.fm|": ["fmean"],
+    "made = await tools.ledger.entries.addEntry(key='a')\nmade.setd|": ["setdefault"],
+    "class Total:\n    def __init__(self):\n        self.amount = 0\nTotal().am|": ["amount"],
+    "try:\n    await tools.ledger.entries.listEntries()\nexcept ToolError as e:\n    e.retr|": ["retryable"],
 }
 
 

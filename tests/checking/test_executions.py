@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from executor.checking.checkers import language_server
+from executor.checking.checkers import typescript
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from executor.sources.source_request import Consent, SourceRequest
@@ -51,7 +51,7 @@ async def test_a_syntax_error_is_told_as_one(harness: ExecutorHarness) -> None:
 async def test_without_a_checker_code_runs_with_a_warning(
     harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(language_server, "program", lambda: None)
+    monkeypatch.setattr(typescript, "find_program", lambda: None)
     outcome = await harness.run("return await tools.discover({query: 'x'})")
     assert outcome.execution.status == "completed"
     assert [one["code"] for one in outcome.diagnostics] == ["unchecked"]
@@ -60,7 +60,7 @@ async def test_without_a_checker_code_runs_with_a_warning(
 async def test_without_a_checker_code_fails_where_that_is_the_setting(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(language_server, "program", lambda: None)
+    monkeypatch.setattr(typescript, "find_program", lambda: None)
     executor = await Executor.open(replace(settings, typecheck_unavailable="fail"))
     try:
         code = "return await tools.discover({query: 'x'})"
@@ -78,7 +78,7 @@ async def test_a_resumed_execution_is_not_checked_again(
     paused = await harness.run("return await tools.ledger.entries.addEntry({key: 'a'})")
     assert paused.execution.status == "paused"
     harness = await reopen()
-    monkeypatch.setattr(language_server, "program", lambda: pytest.fail("it was checked again"))
+    monkeypatch.setattr(typescript, "find_program", lambda: pytest.fail("it was checked again"))
     await harness.settle(paused, "approve")
     assert value(await harness.wait(paused.execution.id, through_pause=True))
     assert len(harness.effects()) == 1

@@ -144,6 +144,6 @@ def test_a_source_that_was_uploaded_can_not_be_read_again_and_does_not_fail_for_
 
 
 def test_whoever_is_signed_in_is_told_of_their_role_not_of_a_credential(daemon: Daemon) -> None:
-    viewer = identities.invited(daemon, "viewer")
+    viewer = identities.invite(daemon, "viewer")
     refused = viewer.post("/v1/secrets", {"name": "x", "value": "y"})
     assert refused.status == 403 and refused.json["detail"].startswith("permission denied")

@@ -25,7 +25,7 @@ def upstream() -> Iterator[Upstream]:
         yield server
 
 
-def guarded(challenge: str, expected: str) -> Any:
+def require_credential(challenge: str, expected: str) -> Any:
     def answer(got: Got, handler: Handler) -> Reply:
         headers = {name.lower(): text for name, text in got.headers.items()}
         if headers.get("authorization") == expected:
@@ -52,9 +52,9 @@ async def test_the_challenge_of_an_http_service_chooses_the_form(
     document = {"openapi": "3.1.0", "info": {"title": "Door", "version": "1"}, "paths": paths}
     upstream.routes["/openapi.json"] = as_json(document)
     for name, header in involved.items():
-        upstream.routes[f"/{name}"] = guarded(header, "nothing")
+        upstream.routes[f"/{name}"] = require_credential(header, "nothing")
     for name, (header, scheme, values, expected) in OPERATIONS.items():
-        upstream.routes[f"/{name}"] = guarded(header, expected)
+        upstream.routes[f"/{name}"] = require_credential(header, expected)
         location, namespace = f"{upstream.url}/openapi.json", f"door{name}"
         request = SourceRequest(
             location=location, namespace=namespace, kind="openapi", consented=Consent(private_network=True)
@@ -83,7 +83,7 @@ async def test_the_challenge_orders_what_a_document_offers(harness: ConnectionHa
     info = {"title": "Door", "version": "1"}
     document = {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"securitySchemes": schemes}}
     upstream.routes["/openapi.json"] = as_json(document)
-    upstream.routes["/a"] = guarded('Basic realm="x"', BASIC)
+    upstream.routes["/a"] = require_credential('Basic realm="x"', BASIC)
     request = SourceRequest(
         location=f"{upstream.url}/openapi.json", namespace="door", consented=Consent(private_network=True)
     )
@@ -101,7 +101,7 @@ async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(
         location=f"{upstream.url}/graphql", namespace="blog", kind="graphql", consented=Consent(private_network=True)
     )
     await harness.executor.catalog.add_source(harness.workspace_id, request)
-    upstream.routes["/graphql"] = guarded('Basic realm="x"', "nothing")
+    upstream.routes["/graphql"] = require_credential('Basic realm="x"', "nothing")
     [asked] = (await harness.run("return await tools.blog.query.count({})")).interactions
     assert asked.prompt["credential"]["ways"][0]["scheme"] == "basic"
     for challenge, type in (
@@ -109,7 +109,7 @@ async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(
         ("Digest nonce=x, Bearer", "http-bearer"),
         ("", "unknown"),
     ):
-        upstream.routes["/mcp"] = guarded(challenge, "nothing")
+        upstream.routes["/mcp"] = require_credential(challenge, "nothing")
         namespace = f"server_{type.replace('-', '_')}"
         request = SourceRequest(
             location=f"{upstream.url}/mcp", namespace=namespace, kind="mcp", consented=Consent(private_network=True)

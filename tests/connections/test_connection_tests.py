@@ -97,7 +97,7 @@ def status_of(daemon: Daemon, connection: str) -> tuple[str, str | None]:
     return view["status"], view["error"]
 
 
-def sent(upstream: Upstream, path: str) -> list[str | None]:
+def sent_credentials(upstream: Upstream, path: str) -> list[str | None]:
     return [one.headers.get("authorization") for one in upstream.requests if one.target == path]
 
 
@@ -108,7 +108,7 @@ def test_a_credential_that_the_service_accepts_is_ok_and_only_reads_were_sent(
     made = by_token(daemon, "guarded", GOOD)
     view = verdict(daemon, made)
     assert (view["outcome"], view["error"]) == ("ok", None) and "guarded.it.whoAmI" in view["checked"]
-    assert sent(upstream, "/guarded") == [f"Bearer {GOOD}", None]
+    assert sent_credentials(upstream, "/guarded") == [f"Bearer {GOOD}", None]
     assert {one.method for one in upstream.requests} == {"GET"}
     [event] = daemon.get("/v1/audit?type=connection.tested&limit=1").json["items"]
     assert event["data"]["outcome"] == "ok" and event["actor"] == "operator"
@@ -171,7 +171,7 @@ def test_an_answer_that_proves_nothing_is_not_ok(
     made = by_token(daemon, source, GOOD)
     upstream.requests.clear()
     assert verdict(daemon, made)["outcome"] == outcome
-    assert len(sent(upstream, f"/{source}")) == calls
+    assert len(sent_credentials(upstream, f"/{source}")) == calls
 
 
 def test_graphql_is_asked_a_query_that_takes_no_arguments(daemon: Daemon, upstream: Upstream) -> None:

@@ -24,7 +24,7 @@ def answers(address: str) -> bool:
         return False
 
 
-def called(daemon: Daemon) -> object:
+def call_demo(daemon: Daemon) -> object:
     view = daemon.execute(READ)
     return view["result"] if view["status"] == "completed" else view
 
@@ -38,12 +38,12 @@ def test_it_is_made_once_however_often_it_is_asked_for_and_ends_with_its_source(
         source = made[0].json
         assert (source["hosted"], source["toolCount"]) == ("demo", 7)
         assert source["baseUrl"].startswith("http://127.0.0.1:")
-        assert called(daemon) == 4
+        assert call_demo(daemon) == 4
         added = [one for one in daemon.get("/v1/audit").json["items"] if one["type"] == "source.added"]
         assert len(added) == 1 and added[0]["actorId"]
         assert daemon.request("DELETE", "/v1/sources/demo").status == 200
         wait_for(lambda: not answers(source["baseUrl"]))
-        assert daemon.post("/v1/sources/demo").status == 201 and called(daemon) == 4
+        assert daemon.post("/v1/sources/demo").status == 201 and call_demo(daemon) == 4
 
 
 def test_it_comes_back_with_the_daemon_at_the_same_port_or_is_found_at_another(tmp_path: Path) -> None:
@@ -52,14 +52,14 @@ def test_it_comes_back_with_the_daemon_at_the_same_port_or_is_found_at_another(t
     assert not answers(first)
     with running_daemon(tmp_path) as daemon:
         assert daemon.get("/v1/sources/demo").json["baseUrl"] == first
-        assert called(daemon) == 4
+        assert call_demo(daemon) == 4
     with socket.socket() as other:
         other.bind(("127.0.0.1", int(first.rpartition(":")[2])))
         other.listen()
         with running_daemon(tmp_path) as daemon:
             moved = daemon.get("/v1/sources/demo").json["baseUrl"]
             assert moved != first
-            wait_for(lambda: called(daemon) == 4)
+            wait_for(lambda: call_demo(daemon) == 4)
             assert daemon.post("/v1/sources/demo").json["status"] == "connected"
 
 

@@ -211,7 +211,7 @@ round((time.time() - before) * 1000) >= 30
         "python": 'len((await tools.ledger.big.big(bytes=2000000))["data"])',
     },
     "no value": {"typescript": "const a = 1", "python": "a = 1"},
-    "not JSON": {"typescript": "return {a: [() => 1]}", "python": 'return {"a": [{1, 2}]}'},
+    "not JSON": {"typescript": "return {a: [() => 1]}", "python": 'return {"a": [lambda: 1]}'},
     "deep value": {
         "typescript": "let x = []; for (let i = 0; i < 100000; i++) x = [x]; return x",
         "python": "x = []\nfor i in range(100000):\n    x = [x]\nx",

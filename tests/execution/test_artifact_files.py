@@ -66,7 +66,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 def service() -> Iterator[Upstream]:
     with serving() as server:
         server.routes["/openapi.json"] = as_json(document(PATHS))
-        server.routes["/upload"] = server.routes["/raw"] = received
+        server.routes["/upload"] = server.routes["/raw"] = describe_body
         yield server
 
 
@@ -76,7 +76,7 @@ def upstream(service: Upstream) -> Upstream:
     return service
 
 
-def received(got: Got, handler: Handler) -> Reply:
+def describe_body(got: Got, handler: Handler) -> Reply:
     return as_json({"size": len(got.body), "hasIt": CONTENT in got.body, "length": got.headers.get("content-length")})
 
 

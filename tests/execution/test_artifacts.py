@@ -29,7 +29,7 @@ ROWS = "Array.from({length: 4000}, (_, i) => ({id: i, name: `customer ${i}`}))"
 BIG = "tools.ledger.big.big({bytes: 200000})"
 
 
-async def kept(harness: ExecutorHarness) -> list[Artifact]:
+async def list_artifacts(harness: ExecutorHarness) -> list[Artifact]:
     return await harness.executor.database.read(lambda c: artifacts.page(c, harness.executor.tenancy.workspace.id))
 
 
@@ -58,7 +58,7 @@ async def test_a_large_result_is_kept_beside_its_execution_and_comes_back_letter
 
 async def test_a_small_result_is_not(harness: ExecutorHarness) -> None:
     outcome = await harness.run("return 'x'.repeat(30000)")
-    assert outcome.artifact is None and await kept(harness) == []
+    assert outcome.artifact is None and await list_artifacts(harness) == []
     assert len(value(outcome)) == 30_000
 
 
@@ -83,7 +83,7 @@ async def test_the_code_works_on_the_whole_result_of_a_call_and_the_journal_keep
 ) -> None:
     outcome = await harness.run(f"return (await {BIG}).data.length")
     assert value(outcome) == 200_000
-    [artifact] = await kept(harness)
+    [artifact] = await list_artifacts(harness)
     assert (artifact.call_seq, artifact.name) == (1, "ledger.big.big-1.json")
     assert json.loads(await content(harness, artifact)) == {"data": "x" * 200_000}
     assert await scalar(harness, sa.select(calls_table.c.result)) is None
@@ -93,7 +93,7 @@ async def test_the_code_works_on_the_whole_result_of_a_call_and_the_journal_keep
 
 async def test_equal_content_of_an_execution_is_stored_once(harness: ExecutorHarness) -> None:
     await harness.run(f"await Promise.all([{BIG}, {BIG}]); return 1")
-    assert sorted(one.call_seq for one in await kept(harness)) == [1, 2]
+    assert sorted(one.call_seq for one in await list_artifacts(harness)) == [1, 2]
     assert await scalar(harness, sa.select(sa.func.count()).select_from(chunks)) == 1
 
 
@@ -105,12 +105,12 @@ async def test_a_resumed_run_finds_its_large_answers_again_and_writes_nothing_tw
         return [big, big];
     """)
     assert outcome.execution.status == "paused"
-    before = await kept(harness)
+    before = await list_artifacts(harness)
     harness = await reopen()
     await harness.settle(outcome, "approve")
     finished = await harness.wait(outcome.execution.id)
     assert [len(part) for part in value(finished)] == [200_000, 200_000]
-    after = await kept(harness)
+    after = await list_artifacts(harness)
     assert len(after) == 2 and before[0] in after
     assert harness.effects() == [("transfers", "asked 200000")]
     report = await harness.executor.engine.replay(harness.executor.tenancy.operator, outcome.execution.id)
@@ -136,7 +136,7 @@ async def test_a_run_that_lost_its_epoch_keeps_nothing(harness: ExecutorHarness)
     await harness.executor.database.write(lambda c: executions.claim(c, execution.id))
     run = harness.executor.engine._dispatch.runs[execution.id]
     await run.done.wait()
-    assert await kept(harness) == []
+    assert await list_artifacts(harness) == []
 
 
 async def test_a_full_disk_leaves_no_half_artifact_and_loses_nothing(
@@ -158,13 +158,13 @@ async def test_a_full_disk_leaves_no_half_artifact_and_loses_nothing(
     outcome = await harness.wait(execution.id)
     assert value(outcome).startswith("204000y")
     assert refused == [2]  # the result was written already when the disk was full, and taken back with the rest
-    assert sorted(one.call_seq for one in await kept(harness)) == [0, 1]
+    assert sorted(one.call_seq for one in await list_artifacts(harness)) == [0, 1]
 
 
 async def test_files_in_results_become_artifacts_of_their_own(harness: ExecutorHarness) -> None:
     data = base64.b64encode(b"\x89PNG\r\n" + bytes(9_000)).decode()
     outcome = await harness.run(f'return {{page: 1, contentType: "image/png", base64: "{data}"}}')
-    found = {one.form: one for one in await kept(harness)}
+    found = {one.form: one for one in await list_artifacts(harness)}
     assert found["bytes"].media_type == "image/png" and found["bytes"].name == "result.png"
     assert await content(harness, found["bytes"]) == base64.b64decode(data)
     assert outcome.artifact is not None and outcome.artifact.form == "json"
@@ -194,7 +194,9 @@ async def test_code_reads_searches_and_lists_what_its_actor_kept(harness: Execut
         True,
         "result.json",
     ]
-    assert [one.execution_id for one in await kept(harness)] == [first.execution.id]  # reading keeps nothing more
+    assert [one.execution_id for one in await list_artifacts(harness)] == [
+        first.execution.id
+    ]  # reading keeps nothing more
     report = await harness.executor.engine.replay(harness.executor.tenancy.operator, outcome.execution.id)
     assert report.matches, report.detail
 
@@ -233,7 +235,7 @@ async def test_a_policy_can_deny_the_tools_like_any_other(harness: ExecutorHarne
 
 async def test_what_was_deleted_is_told_and_a_replay_says_why_it_can_not_be(harness: ExecutorHarness) -> None:
     outcome = await harness.run(f"return (await {BIG}).data.length")
-    [artifact] = await kept(harness)
+    [artifact] = await list_artifacts(harness)
     await harness.executor.database.write(lambda c: artifacts.delete(c, artifact))
     assert await scalar(harness, sa.select(sa.func.count()).select_from(chunks)) == 0
     with pytest.raises(Conflict, match=artifact.id):

@@ -98,7 +98,7 @@ def test_what_reading_again_may_change_is_not_part_of_it() -> None:
     assert where_sent(renamed) == where_sent(source())
 
 
-async def moved(harness: ExecutorHarness, namespace: str, **changes: Any) -> None:
+async def move_source(harness: ExecutorHarness, namespace: str, **changes: Any) -> None:
     """As if the source had been changed while the approval was open."""
     workspace = harness.executor.tenancy.workspace.id
     found = await harness.executor.catalog.source(workspace, namespace)
@@ -117,7 +117,7 @@ async def test_a_source_that_changed_after_the_approval_is_asked_about_again(
     harness: ExecutorHarness, changes: dict[str, Any]
 ) -> None:
     outcome = await harness.run(WRITE)
-    await moved(harness, "ledger", **changes)
+    await move_source(harness, "ledger", **changes)
     await harness.settle(outcome, "approve")
     again = await harness.wait(outcome.execution.id)
     [approval] = again.interactions
@@ -145,7 +145,7 @@ async def test_a_command_that_changed_after_the_approval_is_asked_about_again(
     outcome = await harness.run("return await tools.run.work({})")
     [approval] = outcome.interactions
     assert approval.prompt["host"] == f"this machine, where the command `{sys.executable}` runs"
-    await moved(harness, "run", **changes)
+    await move_source(harness, "run", **changes)
     await harness.settle(outcome, "approve")
     again = await harness.wait(outcome.execution.id)
     assert again.execution.status == "paused" and "changed" in again.interactions[0].prompt["reason"]

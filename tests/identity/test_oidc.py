@@ -16,7 +16,7 @@ from executor.storage.tables.core import accounts
 from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, START, Browser, query_of, settings_of
 from tests.support.token_issuer import TokenIssuer, a_key, issuing
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.identities import expect_created, operator
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def anew(daemon: Daemon, authority: TokenIssuer) -> None:
 
 
 def invite(daemon: Daemon, email: str, role: str = "member") -> Any:
-    return made(operator(daemon).post("/v1/invitations", {"role": role, "email": email}))
+    return expect_created(operator(daemon).post("/v1/invitations", {"role": role, "email": email}))
 
 
 def somebody(authority: TokenIssuer, sub: str, **about: Any) -> str:

@@ -80,7 +80,7 @@ def functions() -> Iterator[tuple[str, str, set[str]]]:
         module = ast.parse(text)
         tables_here = _tables(module)
         for name, node in _pieces(module):
-            if queried := _queried(node, tables_here):
+            if queried := _queried_tables(node, tables_here):
                 inside = path.relative_to(ROOT)
                 own = f"storage/{path.stem}" if inside.parts[0] == "storage" else inside.as_posix().removesuffix(".py")
                 yield (
@@ -110,7 +110,7 @@ def _tables(module: ast.Module) -> set[str]:
     return {alias.asname or alias.name for alias in imported if alias.name in SCOPED}
 
 
-def _queried(node: ast.AST, known: set[str]) -> set[str]:
+def _queried_tables(node: ast.AST, known: set[str]) -> set[str]:
     called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
     verbs = {one.attr if isinstance(one, ast.Attribute) else one.id for one in called if isinstance(one, NAMES)}
     if not verbs & VERBS:
@@ -118,16 +118,16 @@ def _queried(node: ast.AST, known: set[str]) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & known
 
 
-def unscoped() -> dict[str, list[str]]:
+def find_unscoped() -> dict[str, list[str]]:
     return {name: sorted(queried) for name, text, queried in functions() if not NAMED.search(text)}
 
 
 def test_every_query_of_a_table_that_belongs_to_workspaces_names_the_workspace() -> None:
-    assert {name: queried for name, queried in unscoped().items() if name not in KNOWN} == {}
+    assert {name: queried for name, queried in find_unscoped().items() if name not in KNOWN} == {}
 
 
 def test_every_reason_is_of_a_query_that_is_there() -> None:
-    assert set(unscoped()) >= KNOWN
+    assert set(find_unscoped()) >= KNOWN
 
 
 def test_there_are_tables_and_queries_to_look_at() -> None:

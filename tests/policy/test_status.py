@@ -11,7 +11,7 @@ from executor.model.policy import Policy
 from executor.policy.decide import Subject, applies
 from executor.policy.drafts import counts, draft
 from executor.policy.pattern import matches, parse_pattern
-from executor.policy.status import contains, find_shadowed, standings, takes_all, why_not
+from executor.policy.status import contains, explain, find_shadowed, takes_all, why_not
 
 SMALL = {"path": "/amount", "test": "at_most", "value": 100}
 OWNER = {"path": "/owner", "test": "equals", "value": "acme"}
@@ -40,7 +40,7 @@ def test_a_pattern_that_contains_another_covers_each_of_its_paths(one: str, othe
 
 
 def verdicts(subject: Subject, policies: Sequence[Policy]) -> list[tuple[str, str]]:
-    return [(one.verdict, one.why) for one in standings(subject, policies)]
+    return [(one.verdict, one.why) for one in explain(subject, policies)]
 
 
 def test_each_policy_is_told_why_it_did_not_decide() -> None:
@@ -112,7 +112,7 @@ def test_policies_are_counted_as_each_would_be_alone() -> None:
 
 
 def possible(subject: Subject, *policies: Policy) -> list[str]:
-    return [one.policy.id for one in standings(subject, policies) if one.possible]
+    return [one.policy.id for one in explain(subject, policies) if one.possible]
 
 
 def test_every_policy_that_could_decide_another_call_of_the_tool_is_possible() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.metadata
 import importlib.util
 import io
 import tarfile
@@ -12,12 +13,17 @@ from types import ModuleType
 
 import pytest
 
+from executor.daemon.doctor import runtimes
+from executor.runtime.python import image
+from executor.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def hook_module() -> ModuleType:
+def hook_module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("hatchling")
+    monkeypatch.setenv("EXECUTOR_SKIP_PYTHON", "1")
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -70,7 +76,7 @@ def test_the_reason_is_told_when_npm_cannot_fetch(
         hook_module.pack(tmp_path)
 
 
-def packed(module: ModuleType, folder: Path) -> Path:
+def pack_checker(module: ModuleType, folder: Path) -> Path:
     """An archive like that of TypeScript's checker."""
     archive = folder / "checker.tgz"
     members = {f"package/lib/{module.checker_program()}": b"program", "package/lib/lib.es5.d.ts": b"// es5"}
@@ -86,7 +92,7 @@ def packed(module: ModuleType, folder: Path) -> Path:
 def test_the_checker_is_unpacked_without_what_is_never_used(
     hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = packed(hook_module, tmp_path)
+    archive = pack_checker(hook_module, tmp_path)
     reviewed = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     monkeypatch.setattr(hook_module, "CHECKER_SHA512", {"here": reviewed})
     monkeypatch.setattr(hook_module, "checker_platform", lambda: "here")
@@ -103,7 +109,7 @@ def test_the_checker_is_unpacked_without_what_is_never_used(
 def test_a_checker_other_than_the_reviewed_one_is_refused(
     hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = packed(hook_module, tmp_path)
+    archive = pack_checker(hook_module, tmp_path)
     monkeypatch.setattr(hook_module, "pack", lambda directory, package, what: archive)
     with pytest.raises(RuntimeError, match="refusing to use it"):
         hook_module.fetch_checker("linux-x64", tmp_path / "native")
@@ -125,3 +131,135 @@ def test_a_build_goes_on_without_the_checker_and_the_vocabulary(
     assert (tmp_path / hook_module.TARGET).read_bytes() == b"engine"
     assert not (tmp_path / hook_module.VOCABULARY_TARGET).exists()
     assert build_data == {}
+
+
+@pytest.fixture
+def python_build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hatch_python", ROOT / "hatch_python.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def checkout(python_build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With stand-ins for the builder and for the packages."""
+    monkeypatch.delenv("EXECUTOR_SKIP_PYTHON", raising=False)
+    monkeypatch.delenv("EXECUTOR_PYTHON_PACKAGES", raising=False)
+    monkeypatch.setattr(python_build, "is_supported", lambda: True)
+    monkeypatch.setattr(python_build, "find_distributions", lambda requirements: [])
+    monkeypatch.setattr(python_build, "componentize", lambda world, stage, target: target.write_bytes(b"made"))
+    (tmp_path / python_build.FOLDER / "guest").mkdir(parents=True)
+    (tmp_path / python_build.FOLDER / "guest" / "app.py").write_text("one")
+    (tmp_path / python_build.FOLDER / "sandbox.wit").write_text("world")
+    return tmp_path
+
+
+def test_cpython_is_built_once_and_again_when_something_changes(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = python_build.PythonBuild(checkout)
+    assert python.dependencies[0] == python_build.BUILDER
+    python.build()
+    assert (python.is_stale(), python.dependencies) == (False, [])
+    monkeypatch.setenv("EXECUTOR_PYTHON_PACKAGES", "humanize==4.9.0")
+    more = python_build.PythonBuild(checkout)
+    assert more.is_stale() and more.dependencies[-1] == "humanize==4.9.0"
+    python.target.write_bytes(b"altered")
+    assert python.is_stale()
+    python.build()
+    (checkout / python_build.FOLDER / "guest" / "app.py").write_text("two")
+    assert python.is_stale()
+
+
+def test_cpython_is_left_out_when_asked_and_where_there_is_no_builder(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = python_build.PythonBuild(checkout)
+    monkeypatch.setattr(python_build, "is_supported", lambda: False)
+    assert python.dependencies == []
+    monkeypatch.setattr(python_build, "is_supported", lambda: True)
+    monkeypatch.setenv("EXECUTOR_SKIP_PYTHON", "1")
+    assert python.dependencies == []
+
+
+def test_a_build_of_cpython_that_fails_says_why_and_leaves_nothing(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(world: Path, stage: Path, target: Path) -> None:
+        raise RuntimeError("componentize-py said no")
+
+    monkeypatch.setattr(python_build, "componentize", fail)
+    python = python_build.PythonBuild(checkout)
+    with pytest.raises(RuntimeError, match="said no"):
+        python.build()
+    assert python.is_stale() and not python.target.exists()
+
+
+def distribution(site: Path, name: str, files: tuple[str, ...], *needs: str) -> importlib.metadata.Distribution:
+    folder = site / f"{name.replace('-', '_')}-1.5.dist-info"
+    folder.mkdir(parents=True)
+    lines = [f"Name: {name}", "Version: 1.5", *(f"Requires-Dist: {need}" for need in needs), "", "A long text."]
+    (folder / "METADATA").write_text("\n".join(lines))
+    (folder / "entry_points.txt").write_text("[tried]\nit = it:main\n")
+    for file in files:
+        (site / file).parent.mkdir(parents=True, exist_ok=True)
+        (site / file).write_text(f"# {file}")
+    (folder / "RECORD").write_text("".join(f"{file},,\n" for file in (*files, f"{folder.name}/METADATA")))
+    return importlib.metadata.Distribution.at(folder)
+
+
+def test_a_package_is_copied_with_its_names_and_without_what_has_no_use(
+    python_build: ModuleType, tmp_path: Path
+) -> None:
+    files = (
+        "it/__init__.py",
+        "it/data.txt",
+        "it/_speedups.so",
+        "it/fast.so",
+        "it/fast.py",
+        "it/tests/x.py",
+        "it/a.pyi",
+    )
+    (tmp_path / "stage").mkdir()
+    python_build.copy_package(distribution(tmp_path, "it", files), tmp_path / "stage")
+    copied = {str(path.relative_to(tmp_path / "stage")) for path in (tmp_path / "stage").rglob("*") if path.is_file()}
+    about = {"it-1.5.dist-info/METADATA", "it-1.5.dist-info/entry_points.txt"}
+    assert copied == {"it/__init__.py", "it/data.txt", "it/fast.py", *about}
+    assert "A long text" not in (tmp_path / "stage" / "it-1.5.dist-info" / "METADATA").read_text()
+
+
+def test_a_package_with_native_code_is_refused_by_its_name(python_build: ModuleType, tmp_path: Path) -> None:
+    native = distribution(tmp_path, "quick", ("quick/__init__.py", "quick/core.cpython-314-x86_64-linux-gnu.so"))
+    with pytest.raises(RuntimeError, match=r"`quick` is not pure Python: it has `quick/core"):
+        python_build.copy_package(native, tmp_path / "stage")
+
+
+def test_a_dependency_that_is_not_named_is_missed_by_its_name(python_build: ModuleType, tmp_path: Path) -> None:
+    elsewhere = ("colorama; sys_platform == 'win32'", "theme; extra == 'docs'", "old; python_version < '3.9'")
+    needs = ("Other_One>=2", *elsewhere)
+    first, other = distribution(tmp_path, "first", (), *needs), distribution(tmp_path, "other.one", ())
+    with pytest.raises(RuntimeError, match="`first` needs `other-one`: name it in EXECUTOR_PYTHON_PACKAGES too"):
+        python_build.check_dependencies([first])
+    python_build.check_dependencies([first, other])
+
+
+def test_a_package_that_is_not_installed_is_missed_by_its_name(python_build: ModuleType) -> None:
+    with pytest.raises(RuntimeError, match="building needs `no-such-package`"):
+        python_build.find_distributions(["No_Such.Package[extra]>=1.0"])
+
+
+def test_the_build_keeps_the_names_of_the_packages_for_doctor(
+    python_build: ModuleType, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = [distribution(checkout / "site", "first", ()), distribution(checkout / "site", "second", ())]
+    monkeypatch.setattr(python_build, "find_distributions", lambda requirements: inside)
+    python = python_build.PythonBuild(checkout)
+    python.build()
+    assert not python.is_stale()
+    monkeypatch.setattr(image, "STAMP", checkout / python_build.FOLDER / python_build.STAMP)
+    assert image.packages() == ["first 1.5", "second 1.5"]
+    monkeypatch.setattr(image, "COMPONENT", python.target)
+    check = runtimes._python(Settings(checkout, checkout, checkout))
+    assert "CPython in WebAssembly with first 1.5, second 1.5; " in check.message

@@ -27,7 +27,7 @@ class Fake:
         self.closed += 1
 
 
-def known() -> Runtimes:
+def fake_runtimes() -> Runtimes:
     present = {"typescript": Fake("typescript"), "python": Fake("python"), "remote": Fake("typescript", "python")}
     return Runtimes(present, {"deno": "install it with `pip install x`"})
 
@@ -45,24 +45,24 @@ def known() -> Runtimes:
 def test_language_and_runtime_follow_from_each_other(
     language: str | None, runtime: str | None, chosen: tuple[str, str]
 ) -> None:
-    assert known().choose(language, runtime) == chosen
+    assert fake_runtimes().choose(language, runtime) == chosen
 
 
 @pytest.mark.parametrize(("language", "runtime"), [("python", "typescript"), ("typescript", "python")])
 def test_a_runtime_that_does_not_run_the_language_is_refused(language: str, runtime: str) -> None:
     with pytest.raises(InvalidRequest, match=f"{runtime} does not run '{language}'"):
-        known().choose(language, runtime)
+        fake_runtimes().choose(language, runtime)
 
 
 def test_an_unknown_runtime_names_those_that_are_there() -> None:
     with pytest.raises(UnknownRuntime, match="cobol") as refused:
-        known().choose("cobol", None)
+        fake_runtimes().choose("cobol", None)
     assert "python, remote, typescript" in refused.value.hint
 
 
 def test_a_runtime_that_is_not_installed_says_how_to_install_it() -> None:
     with pytest.raises(UnknownRuntime, match="not installed") as refused:
-        known().choose(None, "deno")
+        fake_runtimes().choose(None, "deno")
     assert "pip install x" in refused.value.hint
 
 

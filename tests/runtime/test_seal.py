@@ -16,7 +16,7 @@ from executor.runtime.worker.seal import _ARCHITECTURES, _DENIED, _filter
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 
 
-def seen(pid: int, name: str) -> bytes:
+def read_proc(pid: int, name: str) -> bytes:
     return Path(f"/proc/{pid}/{name}").read_bytes()
 
 
@@ -109,7 +109,7 @@ async def test_the_worker_reports_its_layers(runtime: TypeScriptRuntime) -> None
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_worker_is_confined_as_the_kernel_sees_it(runtime: TypeScriptRuntime) -> None:
     for pid in runtime.worker_pids:
-        status = seen(pid, "status").decode()
+        status = read_proc(pid, "status").decode()
         assert "\nSeccomp:\t2\n" in status
         assert "\nNoNewPrivs:\t1\n" in status
 
@@ -125,7 +125,7 @@ async def test_a_worker_has_neither_the_daemon_s_environment_nor_its_files(
         other = TypeScriptRuntime(workers=1, slots=1, cache_dir=cache_dir)
         await other.start()
         (pid,) = other.worker_pids
-        environment, files = seen(pid, "environ"), open_files(pid)
+        environment, files = read_proc(pid, "environ"), open_files(pid)
         await other.close()
     assert b"must not be seen" not in environment
     assert not any("inherited" in name for name in files)

@@ -19,9 +19,10 @@ import pytest_asyncio
 from executor.errors import Busy, SandboxLost
 from executor.model.execution import Limits
 from executor.runtime.protocol import Answer
-from executor.runtime.typescript import image, wasmtime_ffi
+from executor.runtime.typescript import image
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from executor.runtime.worker import frames, pool, process
+from executor.runtime.worker import frames, pool, process, wasmtime_ffi
+from executor.runtime.worker.compiled_image import digest
 from executor.runtime.worker.frames import Fault, Reply
 from executor.runtime.worker.steps import Reader, Violation
 from tests.runtime.program_driver import CLOCK, failure_of, program, value_of
@@ -220,7 +221,7 @@ def test_a_damaged_image_is_built_again(tmp_path: Path, cache_dir: Path, damage:
 async def test_an_image_of_another_build_makes_the_worker_ask_for_a_new_one(tmp_path: Path) -> None:
     """Whole, named right, but nothing the engine can load."""
     content = b"\x7fELF but not ours"
-    (tmp_path / f"typescript-{image.key()}-{image._digest(content)}.cwasm").write_bytes(content)
+    (tmp_path / f"typescript-{image.key()}-{digest(content)}.cwasm").write_bytes(content)
     runtime = TypeScriptRuntime(workers=1, slots=1, cache_dir=tmp_path)
     await runtime.start()
     assert await value_of(runtime, "return 1 + 1") == 2

@@ -11,7 +11,7 @@ from executor.schemas.diff import MOST, Comparison, compare
 TEXT = {"type": "string"}
 
 
-def told(before: Any, after: Any) -> list[tuple[str, str, str, str]]:
+def differences(before: Any, after: Any) -> list[tuple[str, str, str, str]]:
     found = Comparison()
     compare("input", before, after, found)
     return [(one.at, one.what, one.was, one.now) for one in found.found]
@@ -43,7 +43,7 @@ def fields(required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
     ],
 )
 def test_a_difference_says_where_and_what(before: Any, after: Any, expected: list[tuple[str, ...]]) -> None:
-    assert told(before, after) == expected
+    assert differences(before, after) == expected
 
 
 def test_what_differs_only_in_a_definition_is_found_behind_the_reference_also_in_a_circle() -> None:
@@ -51,8 +51,8 @@ def test_what_differs_only_in_a_definition_is_found_behind_the_reference_also_in
         node = fields(name={"type": kind}, child={"$ref": "#/$defs/Node"})
         return {**fields(root={"$ref": "#/$defs/Node"}), "$defs": {"Node": node}}
 
-    assert told(tree("string"), tree("string")) == []
-    assert told(tree("string"), tree("integer")) == [("input.root.name", "type", "string", "integer")]
+    assert differences(tree("string"), tree("string")) == []
+    assert differences(tree("string"), tree("integer")) == [("input.root.name", "type", "string", "integer")]
 
 
 def test_of_very_many_differences_the_first_are_told_and_that_there_are_more() -> None:

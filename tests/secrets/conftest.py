@@ -27,7 +27,7 @@ class SecretsHarness:
     by: Actor
 
 
-async def opened(folder: Path, environ: dict[str, str] | None = None) -> SecretsHarness:
+async def open_secrets(folder: Path, environ: dict[str, str] | None = None) -> SecretsHarness:
     folder.mkdir(exist_ok=True, mode=0o700)  # noqa: ASYNC240 - nothing else runs
     engine = open_engine(folder / "executor.db")
     migrate.migrate(engine)
@@ -41,6 +41,8 @@ async def opened(folder: Path, environ: dict[str, str] | None = None) -> Secrets
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[SecretsHarness]:
-    place = await opened(tmp_path / "data", {"EXECUTOR_SECRET_MAIL": "from-the-environment", "AWS_SECRET": "never"})
+    place = await open_secrets(
+        tmp_path / "data", {"EXECUTOR_SECRET_MAIL": "from-the-environment", "AWS_SECRET": "never"}
+    )
     yield place
     await place.database.close()

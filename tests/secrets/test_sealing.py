@@ -16,7 +16,7 @@ from executor.errors import DataDirectoryUnusable, ExecutorError, SecretUnavaila
 from executor.secrets.master import NEXT, FileKeeper, Master
 from executor.secrets.sealing import Sealed, Sealing
 from executor.storage.tables.access import data_keys, secrets
-from tests.secrets.conftest import SecretsHarness, opened
+from tests.secrets.conftest import SecretsHarness, open_secrets
 
 
 async def test_a_value_comes_back_as_it_was_set(place: SecretsHarness) -> None:
@@ -68,7 +68,7 @@ async def test_rotating_the_key_seals_everything_anew(place: SecretsHarness) -> 
     [newest] = [key.id for key in keys if key.retired_at is None]
     used = await place.database.read(lambda c: set(c.execute(sa.select(secrets.c.key_id)).scalars()))
     assert used == {newest}
-    again = await opened(place.folder)
+    again = await open_secrets(place.folder)
     assert [await again.secrets.value(place.workspace_id, f"s{n}") for n in (0, 19)] == ["value 0", "value 19"]
     await again.database.close()
 
@@ -79,7 +79,7 @@ async def test_a_rotation_that_was_committed_but_not_finished_is_finished_before
     await place.secrets.set(place.workspace_id, "mail", "value", by=place.by)
     await place.database.write(lambda c: place.secrets.sealing.rotate_master(c))  # and then the power fails
     await place.secrets.rotate_key()
-    again = await opened(place.folder)
+    again = await open_secrets(place.folder)
     assert await again.secrets.value(place.workspace_id, "mail") == "value"
     await again.database.close()
 
@@ -87,7 +87,7 @@ async def test_a_rotation_that_was_committed_but_not_finished_is_finished_before
 async def test_a_rotation_that_never_committed_leaves_the_old_key_in_use(place: SecretsHarness) -> None:
     await place.secrets.set(place.workspace_id, "mail", "value", by=place.by)
     FileKeeper(place.folder).write(NEXT, Master.new())
-    again = await opened(place.folder)
+    again = await open_secrets(place.folder)
     assert FileKeeper(place.folder).read(NEXT) is None
     assert await again.secrets.value(place.workspace_id, "mail") == "value"
     await again.database.close()
@@ -96,7 +96,7 @@ async def test_a_rotation_that_never_committed_leaves_the_old_key_in_use(place: 
 async def test_rotations_at_the_same_time_follow_one_another(place: SecretsHarness) -> None:
     await place.secrets.set(place.workspace_id, "mail", "value", by=place.by)
     await asyncio.gather(*(place.secrets.rotate_key() for _ in range(8)))
-    again = await opened(place.folder)
+    again = await open_secrets(place.folder)
     assert await again.secrets.value(place.workspace_id, "mail") == "value"
     await again.database.close()
 
@@ -116,7 +116,7 @@ asyncio.run(main())
 
 async def test_kill_9_in_the_middle_of_a_rotation_leaves_everything_readable(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    first = await opened(folder)
+    first = await open_secrets(folder)
     for number in range(40):
         await first.secrets.set(first.workspace_id, f"s{number}", f"value {number}", by=first.by)
     await first.database.close()
@@ -130,7 +130,7 @@ async def test_kill_9_in_the_middle_of_a_rotation_leaves_everything_readable(tmp
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()
-        after = await opened(folder)
+        after = await open_secrets(folder)
         found = [await after.secrets.value(after.workspace_id, f"s{number}") for number in range(40)]
         assert found == [f"value {number}" for number in range(40)]
         await after.database.close()
@@ -139,7 +139,7 @@ async def test_kill_9_in_the_middle_of_a_rotation_leaves_everything_readable(tmp
 async def test_a_database_whose_master_key_is_gone_says_so_and_makes_no_new_one(place: SecretsHarness) -> None:
     await place.secrets.set(place.workspace_id, "mail", "value", by=place.by)
     (place.folder / "secret.key").unlink()
-    again = await opened(place.folder)
+    again = await open_secrets(place.folder)
     with pytest.raises(SecretUnavailable):
         await again.secrets.value(place.workspace_id, "mail")
     with pytest.raises(SecretUnavailable):
@@ -153,7 +153,7 @@ async def test_the_key_file_is_private_and_refused_once_others_could_read_it(pla
     key = place.folder / "secret.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     key.chmod(0o644)
-    again = await opened(place.folder)
+    again = await open_secrets(place.folder)
     with pytest.raises(DataDirectoryUnusable, match="other users"):
         await again.secrets.value(place.workspace_id, "mail")
     await again.database.close()

@@ -101,7 +101,7 @@ async def test_a_document_that_takes_too_much_cpu_is_refused_for_that(importable
     assert (caught.value.details["reason"], caught.value.hint) == ("cpu", subprocess_failures.SMALLER)
 
 
-def signalled(request: SourceRequest, data: bytes) -> Loaded:
+def raise_signal(request: SourceRequest, data: bytes) -> Loaded:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.kill(os.getpid(), int(data))
     time.sleep(60)
@@ -121,7 +121,7 @@ async def test_a_signal_is_told_apart_from_the_bounds(
     importable: None, number: signal.Signals, said: str, reason: str
 ) -> None:
     with pytest.raises(SourceError) as caught:
-        await apart.build(signalled, SourceRequest(), str(int(number)).encode(), large=0)
+        await apart.build(raise_signal, SourceRequest(), str(int(number)).encode(), large=0)
     assert not isinstance(caught.value, DocumentInvalid)
     assert caught.value.details["reason"] == reason
     assert re.search(said, f"{caught.value.message}: {caught.value.hint}")

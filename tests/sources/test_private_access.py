@@ -60,7 +60,7 @@ async def call(kind: OpenApi, loaded: Loaded) -> Any:
     return json.loads(await kind.invoke(source_of(loaded), loaded.tools[0], {}, ""))
 
 
-def uploaded(location: str, server: str = "", **more: Any) -> SourceRequest:
+def upload(location: str, server: str = "", **more: Any) -> SourceRequest:
     servers = {"servers": [{"url": server}]} if server else {}
     text = json.dumps({**DOCUMENT, **servers}).encode()
     return SourceRequest(**{"location": location, "document": text, "consented": Consent(private_network=True), **more})
@@ -71,7 +71,7 @@ async def test_a_name_that_was_public_can_not_be_turned_to_this_machine_later(
 ) -> None:
     known = names()
     known["evil.test"] = ["93.184.216.34"]
-    loaded = await kind.load(uploaded(at(upstream, "evil.test") + "/o.json"))
+    loaded = await kind.load(upload(at(upstream, "evil.test") + "/o.json"))
     assert loaded.config["origins"] == []
     known["evil.test"] = ["127.0.0.1"]
     with pytest.raises(ToolError) as caught:
@@ -100,7 +100,7 @@ async def test_a_private_name_that_moves_is_no_longer_followed(
 ) -> None:
     known = names()
     known["nas.test"] = ["10.0.0.5"]
-    loaded = await kind.load(uploaded(at(upstream, "nas.test") + "/o.json"))
+    loaded = await kind.load(upload(at(upstream, "nas.test") + "/o.json"))
     known["nas.test"] = later
     with pytest.raises(ToolError) as caught:
         await call(kind, loaded)
@@ -113,7 +113,7 @@ async def test_of_a_names_new_addresses_only_the_granted_ones_are_used(
 ) -> None:
     known = names()
     known["nas.test"] = ["10.0.0.5", "10.0.0.6"]
-    loaded = await kind.load(uploaded("http://nas.test/o.json"))
+    loaded = await kind.load(upload("http://nas.test/o.json"))
     known["nas.test"] = ["127.0.0.1", "10.0.0.6"]
     used: list[str] = []
 
@@ -143,7 +143,7 @@ async def test_no_name_opens_metadata_services_or_a_mix_of_networks(
     kind: OpenApi, names: Callable[[], Names], addresses: list[str]
 ) -> None:
     names()["odd.test"] = addresses
-    loaded = await kind.load(uploaded("http://odd.test/o.json"))
+    loaded = await kind.load(upload("http://odd.test/o.json"))
     assert loaded.config["origins"] == []
     with pytest.raises(ToolError) as caught:
         await call(kind, loaded)
@@ -152,7 +152,7 @@ async def test_no_name_opens_metadata_services_or_a_mix_of_networks(
 
 async def test_the_literal_address_an_operator_wrote_is_granted(kind: OpenApi) -> None:
     agreed = Consent(private_network=True, by_operator=True)
-    loaded = await kind.load(uploaded("/home/me/o.json", base_url="http://169.254.169.254", consented=agreed))
+    loaded = await kind.load(upload("/home/me/o.json", base_url="http://169.254.169.254", consented=agreed))
     assert loaded.config["origins"] == ["http://169.254.169.254:80"]
 
 
@@ -231,7 +231,7 @@ async def test_a_name_in_a_document_that_leads_to_a_private_address_is_refused(
 ) -> None:
     names().update({"docs.test": ["93.184.216.34"], "inner.test": ["10.0.0.9"]})
     with pytest.raises(EgressRefused, match=r"inner\.test"):
-        await kind.load(uploaded("https://docs.test/o.json", server="http://inner.test"))
+        await kind.load(upload("https://docs.test/o.json", server="http://inner.test"))
 
 
 async def test_a_closed_installation_needs_no_grants(upstream: Upstream) -> None:

@@ -39,7 +39,7 @@ def an_artifact(execution_id: str, local: Tenancy, content: bytes = CONTENT, **c
     return replace(artifact, **changes)  # type: ignore[arg-type]
 
 
-async def stored(database: Database, local: Tenancy) -> Artifact:
+async def store_artifact(database: Database, local: Tenancy) -> Artifact:
     execution = an_execution(local)
     artifact = an_artifact(execution.id, local)
 
@@ -56,7 +56,7 @@ async def pieces(database: Database) -> int:
 
 
 async def test_content_comes_back_whole_and_in_any_part(database: Database, local: Tenancy) -> None:
-    artifact = await stored(database, local)
+    artifact = await store_artifact(database, local)
     assert await database.read(lambda c: artifacts.get(c, local.workspace.id, artifact.id)) == artifact
     assert await database.read(lambda c: artifacts.content(c, artifact)) == CONTENT
     size, edge = len(CONTENT), artifacts.CHUNK
@@ -66,7 +66,7 @@ async def test_content_comes_back_whole_and_in_any_part(database: Database, loca
 
 
 async def test_the_same_content_of_an_execution_is_written_once(database: Database, local: Tenancy) -> None:
-    artifact = await stored(database, local)
+    artifact = await store_artifact(database, local)
     again = replace(artifact, id=new_id("art"))
     other = replace(artifact, id=new_id("art"), call_seq=3, name="of-a-call.bin")
     assert (await database.write(lambda c: artifacts.add(c, again, CONTENT))).id == artifact.id
@@ -75,7 +75,7 @@ async def test_the_same_content_of_an_execution_is_written_once(database: Databa
 
 
 async def test_content_goes_with_the_last_artifact_that_has_it(database: Database, local: Tenancy) -> None:
-    artifact = await stored(database, local)
+    artifact = await store_artifact(database, local)
     other = replace(artifact, id=new_id("art"), call_seq=3)
     await database.write(lambda c: artifacts.add(c, other, CONTENT))
     assert await database.write(lambda c: artifacts.delete(c, artifact))
@@ -90,7 +90,7 @@ async def test_content_goes_with_the_last_artifact_that_has_it(database: Databas
 
 
 async def test_another_workspace_and_another_actor_see_nothing(database: Database, local: Tenancy) -> None:
-    artifact = await stored(database, local)
+    artifact = await store_artifact(database, local)
     ws = local.workspace.id
     assert await database.read(lambda c: artifacts.get(c, "ws_other", artifact.id)) is None
     assert await database.read(lambda c: artifacts.page(c, "ws_other")) == []

@@ -94,7 +94,7 @@ async def test_the_database_is_durable_and_private(database: Database, tmp_path:
     assert any(file.name.endswith("-wal") for file in files)
 
 
-def upgraded(path: Path) -> sa.Engine:
+def open_upgraded(path: Path) -> sa.Engine:
     """A database that took every step of the migrations."""
     engine = open_engine(path)
     with engine.connect().execution_options(writes=True) as c, c.begin():
@@ -103,7 +103,7 @@ def upgraded(path: Path) -> sa.Engine:
 
 
 def test_the_migrations_give_exactly_the_tables_of_the_code(tmp_path: Path) -> None:
-    engine = upgraded(tmp_path / "executor.db")
+    engine = open_upgraded(tmp_path / "executor.db")
     with engine.connect() as c:
         assert list(compare_metadata(MigrationContext.configure(c), metadata)) == []
     engine.dispose()
@@ -124,7 +124,7 @@ def test_an_empty_database_becomes_what_the_migrations_would_have_made_of_it(tmp
     assert migrate.migrate(made) is False
     with made.connect() as c:
         assert migrate.current_revision(c) == migrate.HEAD
-    assert schema(made) == schema(upgraded(tmp_path / "upgraded.db"))
+    assert schema(made) == schema(open_upgraded(tmp_path / "upgraded.db"))
 
 
 def test_an_empty_database_is_made_without_the_migration_library(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None: ...
 
 
-def packed(handler: Handler) -> None:
+def send_packed(handler: Handler) -> None:
     """A thousand times as large once it is unpacked."""
     import zlib
 
@@ -244,7 +244,7 @@ CALLS: dict[str, Callable[[Handler], None]] = {
     "post500": lambda handler: handler.endless("500 Internal Server Error"),
     "post200": lambda handler: handler.endless("200 OK"),
     "event": lambda handler: handler.endless("200 OK", "text/event-stream"),
-    "packed": packed, "headers": headers, "drip": drip,
+    "packed": send_packed, "headers": headers, "drip": drip,
 }  # fmt: skip
 
 

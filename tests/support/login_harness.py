@@ -95,7 +95,7 @@ def visit(url: str) -> http.client.HTTPResponse:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[LoginHarness]:
+async def open_harness(path: Path) -> AsyncIterator[LoginHarness]:
     database = Database(migrate.ready(path / "data" / "executor.db"))
     local = await database.write(tenancy.provision)
     with ExitStack() as stack:

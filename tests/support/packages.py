@@ -52,7 +52,7 @@ def npm_modules() -> Path:
         command = [*npm(), "install", *options, "--fetch-timeout=60000", *NPM]
         run(command, target, "npm", {**os.environ, "PATH": path})
 
-    return installed("npm", " ".join(NPM), install) / "node_modules"
+    return install_packages("npm", " ".join(NPM), install) / "node_modules"
 
 
 def python_servers() -> Path:
@@ -63,14 +63,14 @@ def python_servers() -> Path:
         pip = [str(target / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--retries=1"]
         run([*pip, "--disable-pip-version-check", *PYPI], target, "PyPI", dict(os.environ))
 
-    return installed("pypi", f"{sys.version} {' '.join(PYPI)}", install) / "venv" / "bin" / "python"
+    return install_packages("pypi", f"{sys.version} {' '.join(PYPI)}", install) / "venv" / "bin" / "python"
 
 
-def installed(name: str, pins: str, install: Callable[[Path], None]) -> Path:
+def install_packages(name: str, pins: str, install: Callable[[Path], None]) -> Path:
     """Made anew when the pins change. The stamp is written last, so that a half-made one is not taken for whole."""
     target = CACHE / name
     stamp = target / "stamp"
-    with locked(CACHE / f"{name}.lock"):
+    with lock(CACHE / f"{name}.lock"):
         if not stamp.exists() or stamp.read_text() != pins:
             shutil.rmtree(target, ignore_errors=True)
             target.mkdir(parents=True)
@@ -80,7 +80,7 @@ def installed(name: str, pins: str, install: Callable[[Path], None]) -> Path:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

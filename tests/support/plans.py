@@ -52,7 +52,7 @@ def costs(database: sqlite3.Connection, statement: str, parameters: Any) -> list
     return list(_faults(statement, plan, columns, indexes))
 
 
-def _compared(statement: str, table: str, columns: list[str]) -> list[str]:
+def _compared_columns(statement: str, table: str, columns: list[str]) -> list[str]:
     """Columns of the table that are compared with a value: an index that leaves one out may pass every row."""
     written = re.findall(r"(\w+\.)?(\w+)\s*(?:[=<>]+|IN|LIKE|IS)\s*(?:\?|'|\d|\()", statement)
     return [name for owner, name in written if owner in ("", f"{table}.") and name in columns]
@@ -71,7 +71,7 @@ def _faults(
             walks = True
             if "LIMIT" not in statement and not _ONE_STEP.match(statement):
                 yield f"walks without a limit: {step}"
-            for name in _compared(statement, search[1], columns[search[1]]):
+            for name in _compared_columns(statement, search[1], columns[search[1]]):
                 defines = re.search(rf"\b{name}\b", indexes.get(search[2] or "", "").partition(" WHERE ")[2])
                 if not defines and not re.search(rf"\b{name}[=<>]", search[3]):
                     yield f"walks past rows of another {name}: {step}"

@@ -41,7 +41,7 @@ def a_key(algorithm: str = "RS256", kid: str = "first") -> Any:
     return _KEYS[name]
 
 
-def encoded(value: Any) -> str:
+def encode_part(value: Any) -> str:
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
@@ -175,10 +175,10 @@ class TokenIssuer(Authority):
         """Exactly these two texts, with a good signature."""
         from jwt.algorithms import get_default_algorithms
 
-        first = f"{encoded(header.encode())}.{encoded(claims.encode())}"
+        first = f"{encode_part(header.encode())}.{encode_part(claims.encode())}"
         known = get_default_algorithms()
         way = known.get(re.findall(r'"alg": "(\w+)"', header)[-1], known["EdDSA"])
-        return f"{first}.{encoded(way.sign(first.encode(), (key or self.key).private_key))}"
+        return f"{first}.{encode_part(way.sign(first.encode(), (key or self.key).private_key))}"
 
     def _protocol(self, form: Form, path: str) -> Answer:
         if path == "/jwks":

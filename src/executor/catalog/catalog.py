@@ -241,8 +241,8 @@ class Catalog:
         wish = Wish(language, budget, part, tuple(types), include_schemas)
         cache, tool = self._cache_of(workspace_id), await self.tool(workspace_id, path)
         hidden = tool is not None and visibility is not None and visibility.hides(path, tool.effect)
-        told = None if hidden else cache.described.get((path, wish))
-        if told is None:
+        described = None if hidden else cache.described.get((path, wish))
+        if described is None:
             if tool is None or hidden:
                 if single := await self.single_page(workspace_id, path, visibility=visibility):
                     hint = page_hint(single)
@@ -258,12 +258,12 @@ class Catalog:
                 read = description.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
                 return {**read, **label_source(source, tool)}
 
-            told = await self._database.read(read)
-            cache.described.put((path, wish), told)
-        return told
+            described = await self._database.read(read)
+            cache.described.put((path, wish), described)
+        return described
 
     async def signature(self, tool: Tool, language: Language = "typescript") -> str:
-        """Compact, on few lines: what errors tell."""
+        """Compact, on few lines: for error messages."""
         return flatten(await self._signature(tool, COMPACT, language))
 
     async def declarations(
@@ -314,7 +314,7 @@ class Catalog:
     async def version(
         self, workspace_id: str, schema_digest: str, *, visibility: Visibility | None = None
     ) -> dict[str, Any]:
-        """A tool as it was when a call was made to it, whatever has become of it since."""
+        """A tool as it was at the time of a call, whatever has become of it since."""
         found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
         if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(
@@ -436,5 +436,10 @@ def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any]
     found = tool_versions.get(c, workspace_id, schema_digest)
     if found is None:
         return None
-    told = {"path": found.path, "description": found.description, "effect": found.effect, "schemaDigest": schema_digest}
-    return {**told, "signature": render(c, workspace_id, found, FULL), **schemas_of(c, workspace_id, found)}
+    described = {
+        "path": found.path,
+        "description": found.description,
+        "effect": found.effect,
+        "schemaDigest": schema_digest,
+    }
+    return {**described, "signature": render(c, workspace_id, found, FULL), **schemas_of(c, workspace_id, found)}

@@ -1,4 +1,4 @@
-"""What is told of one tool, within a number of tokens; what had no room is said and can be asked for."""
+"""The description of one tool, within a number of tokens. It names what had no room; callers can request that."""
 
 from __future__ import annotations
 
@@ -78,18 +78,18 @@ def description(
     if wish.part == "description":
         return {**head, "description": text, **describe_cut(cut)}
     room -= tokens(text)
-    told: dict[str, Any] = {**head, "description": text}
+    described: dict[str, Any] = {**head, "description": text}
     if example is not None and tokens(example) > room // 3:
         cut["example"], example = True, None
     room -= tokens(example or "")
     made = fit_signature(tool, definitions, room, wish)
     cut |= left_out(made)
-    told |= {"language": wish.language, "signature": made.text}
-    return {**told, **({"example": example} if example is not None else {}), **describe_cut(cut)}
+    described |= {"language": wish.language, "signature": made.text}
+    return {**described, **({"example": example} if example is not None else {}), **describe_cut(cut)}
 
 
 def fit_signature(tool: Tool, definitions: Mapping[str, Schema], room: int, wish: Wish) -> Signature:
-    """Smaller and smaller until it fits; what must be told is told even if it never does."""
+    """Smaller and smaller until it fits; the required parts stay even if it never does."""
     part = wish.part if wish.part != "description" else ""
     budget = int(room * CHARACTERS)
     for _ in range(TRIES):
@@ -125,16 +125,16 @@ def asked_types(tool: Tool, definitions: Mapping[str, Schema], wish: Wish) -> di
         names = ", ".join(one_line(name)[:60] for name in wish.types[:5])
         raise NotFound(f"{tool.path} has no type {names}", hint="use type names from its signature or from `cut`")
     room = max(LEAST, min(wish.budget, MOST)) - ENVELOPE
-    told: list[str] = []
+    described: list[str] = []
     missing = [name for name in wish.types if name not in found]
     for name, text in found.items():
-        if tokens(text) <= room or not told:
-            told.append(text)
+        if tokens(text) <= room or not described:
+            described.append(text)
             room -= tokens(text)
         else:
             missing.append(name)
     cut = {"types": missing[:MAX_NAMES]} if missing else {}
-    return {"language": wish.language, "types": "\n".join(told), **describe_cut(cut)}
+    return {"language": wish.language, "types": "\n".join(described), **describe_cut(cut)}
 
 
 def cut_to_tokens(text: str, room: int) -> str:
@@ -157,10 +157,10 @@ def read(
     known = {**got, **given}
     arguments = None if wish.types or wish.part else example(tool, strict, given, accepts, fits_pattern)
     shown = None if arguments is None else call(tool.path, arguments, wish.language)
-    told = description(tool, source, known, shown, wish)
+    described = description(tool, source, known, shown, wish)
     if not wish.schemas:
-        return told
-    return {**told, **schemas_of(c, workspace_id, tool), "exampleArguments": arguments}
+        return described
+    return {**described, **schemas_of(c, workspace_id, tool), "exampleArguments": arguments}
 
 
 def of_builtin(tool: Tool, validator: Validator, source: str, wish: Wish) -> dict[str, Any]:
@@ -171,11 +171,11 @@ def of_builtin(tool: Tool, validator: Validator, source: str, wish: Wish) -> dic
 
     arguments = example(tool, tool.input_schema, {}, accepts, fits_pattern)
     shown = None if arguments is None else call(tool.path, arguments, wish.language)
-    told = description(tool, source, {}, shown, wish)
+    described = description(tool, source, {}, shown, wish)
     if not wish.schemas:
-        return told
+        return described
     own = {"inputSchema": tool.input_schema, "outputSchema": tool.output_schema}
-    return {**told, **own, "exampleArguments": arguments}
+    return {**described, **own, "exampleArguments": arguments}
 
 
 @lru_cache(2_000)

@@ -1,4 +1,4 @@
-"""Tools that give one page at a time and have no `.all` beside them."""
+"""Tools that return one page at a time and have no `.all` beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools of a source a request would be a call of, told from its method and address alone."""
+"""Which tools of a source a request would be a call of, judged by its method and address alone."""
 
 from __future__ import annotations
 

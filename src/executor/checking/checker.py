@@ -11,14 +11,14 @@ import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from executor.catalog.cache import Recent
 from executor.catalog.catalog import Catalog
 from executor.catalog.declarations.loader import Declared
 from executor.checking import completion
 from executor.checking.checkers.python import PythonChecker
+from executor.checking.checkers.server_checker import ServerChecker
 from executor.checking.checkers.typescript import TypeScriptChecker
 from executor.checking.completion import Item
 from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, order_diagnostics, truncate
@@ -37,7 +37,7 @@ from executor.policy.visibility import Visibility
 
 ROOT = "tools"
 LARGE = 20_000  # characters; more is looked through beside the event loop
-OUTLINED = 200_000  # of more, no call is looked at: what is found is told without saying of which tool
+OUTLINED = 200_000  # of more, no call is looked at: findings are reported without the tool
 KEPT_VERDICTS, KEPT_FINDINGS, KEPT_VISIBLE = 1_000, 200, 16
 MAX_TOOLS = 1_000_000
 FORGET_SECONDS = 30.0  # after which code that the checker failed on may be tried again
@@ -46,14 +46,6 @@ SETTLED_SECONDS = 1.0
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
-
-
-class Finder(Protocol):
-    """One language's checker."""
-
-    async def check(self, code: str, declarations: str, *, loose: bool = False) -> list[Finding]: ...
-
-    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +58,11 @@ class Kept:
 class Checker:
     """`builtins` are the tools of Executor itself; `library` knows them too."""
 
-    def __init__(self, catalog: Catalog, library: Library, builtins: Sequence[Tool], folder: Path) -> None:
+    def __init__(self, catalog: Catalog, library: Library, builtins: Sequence[Tool]) -> None:
         self._catalog, self._library, self._builtins = catalog, library, tuple(builtins)
         self.typescript = TypeScriptChecker()
-        self.python = PythonChecker(folder)
-        self._finders: dict[str, Finder] = {"typescript": self.typescript, "python": self.python}
+        self.python = PythonChecker()
+        self._finders: dict[str, ServerChecker] = {"typescript": self.typescript, "python": self.python}
         self._revisions: dict[str, int] = {}
         self._names: dict[str, tuple[int, asyncio.Task[Names]]] = {}
         self._visible: Recent[tuple[str, Hashable], tuple[Names, Names]] = Recent(KEPT_VISIBLE)
@@ -130,9 +122,7 @@ class Checker:
             names = await self._visible_names(workspace_id, visibility)
             return await completion.paths(at, offset, names, self._library, workspace_id)
         if at.kind == "other":
-            return (
-                await self._properties(workspace_id, visibility, code, offset, at) if language == "typescript" else []
-            )
+            return await self._properties(workspace_id, visibility, language, code, offset, at)
         tool = await self._library.find(workspace_id, at.prefix)
         if tool is None or (visibility is not None and visibility.hides(tool.path, tool.effect)):
             return []
@@ -141,12 +131,12 @@ class Checker:
         return offer(at, offset, schema, language)
 
     async def _properties(
-        self, workspace_id: str, visibility: Visibility | None, code: str, offset: int, at: Cursor
+        self, workspace_id: str, visibility: Visibility | None, language: Language, code: str, offset: int, at: Cursor
     ) -> list[Item]:
         """Of results and of the program's own values, which only the checker knows."""
-        declared = await self._declare(workspace_id, visibility, "typescript", code)
+        declared = await self._declare(workspace_id, visibility, language, code)
         try:
-            return await self.typescript.complete(code, declared.text, offset, at.typed)
+            return await self._finders[language].complete(code, declared.text, offset, at.typed)
         except Unavailable as error:
             logger.warning("no completion: %s", error)
             return []

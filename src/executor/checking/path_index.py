@@ -34,7 +34,7 @@ class Names:
         return sorted(found)[:MAX_NAMED]
 
     def _neighbours(self, namespace: str, words: set[str]) -> list[str]:
-        """Of a source of which no tool is named, some in the groups that are: what is missing can then be told."""
+        """For a source of which no tool is named: some tools of the named groups, to say what is missing."""
         at = bisect_left(self.paths, f"{namespace}.")
         found: list[str] = []
         while at < len(self.paths) and self.paths[at].startswith(f"{namespace}.") and len(found) < MAX_NEIGHBOURS:

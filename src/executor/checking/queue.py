@@ -35,7 +35,7 @@ class CheckQueue:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """First come, first served; anyone who would wait too long is told so instead."""
+        """First come, first served; anyone who would wait too long gets an error instead."""
         if self._waiting >= MAX_WAITING:
             raise Unavailable(f"{self._waiting} checks are already waiting")
         self._waiting += 1
@@ -53,7 +53,7 @@ class CheckQueue:
             self._rest()
 
     def stop(self) -> None:
-        """Nothing is started any more."""
+        """Nothing is started from now on."""
         self.closed = True
         if self._idle is not None:
             self._idle.cancel()

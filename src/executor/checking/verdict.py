@@ -23,13 +23,13 @@ from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 
-ABSENT = {"TS2339", "TS2551", "TS2550", "TS2568", "unresolved-attribute", "possibly-missing-attribute"}
+ABSENT = {"TS2339", "TS2551", "TS2550", "TS2568", "missing-attribute"}
 ARGUMENTS = {
     "TS2322", "TS2345", "TS2353", "TS2554", "TS2555", "TS2556", "TS2559", "TS2560", "TS2561", "TS2739", "TS2740",
     "TS2741", "TS2769", "TS2820", "TS2326", "TS2418", "TS2375", "TS2379",
-    "invalid-argument-type", "missing-argument", "unknown-argument", "invalid-key", "missing-typed-dict-key",
-    "no-matching-overload", "too-many-positional-arguments", "positional-only-parameter-as-kwarg",
-    "parameter-already-assigned",
+    "invalid-argument-type", "missing-argument", "unknown-argument", "invalid-typed-dict-key",
+    "missing-typed-dict-key", "unknown-typed-dict-constructor-key", "no-matching-overload",
+    "too-many-positional-arguments", "positional-only-parameter-as-kwarg", "parameter-already-assigned",
 }  # fmt: skip
 # Said of code that is fine without types: parameters no one gave a type, and what follows from them.
 IGNORED = re.compile(
@@ -39,13 +39,14 @@ SYNTAX = re.compile(r"TS1\d{3}|invalid-syntax")
 # The program itself is not well typed here, so types say little about what it gives to calls.
 LOOSE_PROGRAM = {"TS2339", "TS2551", "TS2403", "TS2304", "TS2322", "unresolved-reference", "invalid-assignment"}
 NOT_CALLABLE = {"TS2349", "call-non-callable"}
+REBINDING = {"global", "nonlocal", "exec", "globals", "vars", "__dict__", "setattr"}
 ADDS_TOOLS = "executor.sources.add"
 MAX_CALLS_CHECKED = 50
 VAGUE, LONG = {"no-matching-overload", "TS2769"}, 300
 
 
 class Library(Protocol):
-    """What is asked of the catalog, built-in tools included."""
+    """What the check needs from the catalog, built-in tools included."""
 
     async def find(self, workspace_id: str, path: str) -> Tool | None: ...
 
@@ -164,7 +165,8 @@ class Case:
             return True
         if is_whole:
             return False  # the catalog takes these very arguments
-        return impossible(finding) and self._is_well_typed(findings, finding) and await self._stays(finding)
+        is_certain = impossible(finding) and not self._changes_names_from_afar()
+        return is_certain and self._is_well_typed(findings, finding) and await self._stays(finding)
 
     async def _check_call(self, tool: Tool, call: Chain) -> tuple[list[dict[str, str]], bool] | None:
         """The problems that are certain, and whether all of the arguments could be read; None if nothing is known."""
@@ -186,8 +188,8 @@ class Case:
         except ToolError as refusal:
             if refusal.tool_code != "invalid_arguments":
                 return [], not read.unknown
-            told = (refusal.tool_details or {}).get("problems") or []
-            return [one for one in told if read.is_certain(str(one.get("at", "")))], not read.unknown
+            problems = (refusal.tool_details or {}).get("problems") or []
+            return [one for one in problems if read.is_certain(str(one.get("at", "")))], not read.unknown
         return [], not read.unknown
 
     def _explain(self, call: Chain, finding: Finding) -> Finding:
@@ -204,6 +206,11 @@ class Case:
         return not any(
             self._call_of(one) is None and self.outline.chain_at(one.start, one.end) is None for one in others
         )
+
+    def _changes_names_from_afar(self) -> bool:
+        """A function of the program gives another value to a name that the checker took from its assignment."""
+        names = {token.text for token in self.outline.tokens if token.kind == "name"}
+        return self.outline.language == "python" and not names.isdisjoint(REBINDING)
 
     async def _stays(self, finding: Finding) -> bool:
         """Whether it is still found when results may be anything: what services declare of those is often wrong."""

@@ -67,7 +67,7 @@ class Connections:
     async def credential(self, connection: Connection, *, rejected: Credential | None = None) -> Credential:
         """The values, where they go, and only for `connection.origin`. Raises SecretUnavailable, CredentialRequired.
 
-        `rejected` is one that the service has just refused: of a login, a new token is asked for.
+        `rejected` is one that the service has just refused: a login gets a new token.
         """
         if connection.scheme == "oauth2":
             values = {"token": await self._token(connection, rejected.values[0] if rejected is not None else "")}
@@ -112,7 +112,7 @@ class Connections:
         return await self.credential(chosen) if chosen is not None else None
 
     async def note_rejection(self, connection: Connection, status: int) -> None:
-        """The service refused it. After a 401 the next call asks for a new one; nothing is tried again by itself."""
+        """The service refused it. After a 401 the next call requests a new one; nothing is retried automatically."""
         state: ConnectionStatus = "rejected" if status == 401 else "ready"
         error = f"the service answered {status}"
         if (connection.status, connection.error) != (state, error):

@@ -1,4 +1,4 @@
-"""What a human gives for a source, and the connection that is made of it."""
+"""What a human enters for a source, and the connection that results from it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from executor.network.credentials import command_origin
 
 
 def origin_of(source: Source, tool: Tool | None = None) -> str:
-    """Of a tool's own server if it has one. Empty if it can't be told: then no credential is sent."""
+    """Of a tool's own server if it has one. Empty if that is unknown: then no credential is sent."""
     config = source.known_keys
     if config.get("command"):
         return command_origin(config["command"])
@@ -26,6 +26,6 @@ def origin_of(source: Source, tool: Tool | None = None) -> str:
 
 
 def describe_origin(origin: str, source: Source) -> str:
-    """For people: a command is told by its first word."""
+    """For people: of a command, only its first word."""
     command = source.known_keys.get("command")
     return f"the command `{command[0]}` on this machine" if command else origin

@@ -1,7 +1,7 @@
 """Where the parts of a credential go: headers, query, cookies, or the environment of a server that is run here.
 
-A placement is `{"in", "name", "template"}`; the template names inputs in braces (`Bearer {token}`). `{basic}` stands
-for the username and password as HTTP Basic wants them, so that no one has to encode anything by hand.
+A placement is `{"in", "name", "template"}`; the template names inputs in braces (`Bearer {token}`). `{basic}` means
+the username and password as HTTP Basic wants them, so that no one has to encode anything by hand.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def value_of(name: str, values: Mapping[str, str]) -> str:
 
 
 def secret_values(values: Mapping[str, str], placed: Pairs) -> tuple[str, ...]:
-    """Everything that must not be seen again: the inputs, but not a user's name, and what was made of them."""
+    """Everything that must not be seen again: the inputs, but not a user's name, and every value derived from them."""
     inputs = [value for name, value in values.items() if name != "username"]
     made = [text.partition(" ")[2] for _, text in placed if text.startswith("Basic ")]
     return tuple(dict.fromkeys(value for value in (*inputs, *made) if value))

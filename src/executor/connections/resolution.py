@@ -13,12 +13,12 @@ from executor.model.interaction import InteractionKind
 from executor.model.source import Source
 from executor.model.tool import Tool
 
-WAY = "way"  # in a connection's options: the scheme of the document that it was made for
+WAY = "way"  # in a connection's options: the scheme of the document that it satisfies
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A call has no credential that it could use; `ways` are those to give it one, in the document's order."""
+    """A call has no credential that it could use; `ways` are those to provide one, in the document's order."""
 
     source: Source
     origin: str

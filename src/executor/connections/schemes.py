@@ -1,4 +1,4 @@
-"""From what a source's document says about credentials to what a human is asked for, and where it will go."""
+"""From a document's description of credentials to the inputs that a human enters, and where each will go."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def blank_values(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_before(source: Source, fresh: Source) -> Source:
-    """A source that was read again: its values are the ones that are sealed already."""
+    """After a refresh: the source keeps the values that are sealed already."""
     if MARK not in source.config:
         return fresh
     return replace(fresh, config={**blank_values(fresh.config), MARK: source.config[MARK]})

@@ -1,7 +1,7 @@
 """The daemon seen from outside: is one running for this data directory, start one, stop it.
 
-Standard library only: every CLI command comes through here. Who is asked is never in doubt: the kernel names the
-process that holds the data directory's lock, and only an address which that very process wrote down is used, so a
+Standard library only: every CLI command comes through here. Which process answers is never in doubt: the kernel names
+the one that holds the data directory's lock, and only an address which that very process wrote down is used, so a
 stranger on the port never gets to see a token.
 """
 
@@ -63,7 +63,7 @@ def find(settings: Settings) -> Running | None:
 
 
 def ensure(settings: Settings, progress: Progress = lambda text: None, seconds: float = START_SECONDS) -> Running:
-    """The running daemon, started first if there is none. Of many that start at once the lock elects one."""
+    """The running daemon; starts one if necessary. If many start at once, the lock elects one."""
     deadline = time.monotonic() + seconds
     waited_for = 0
     while time.monotonic() < deadline:
@@ -156,7 +156,7 @@ def _read_record(settings: Settings, pid: int) -> Running | None:
 
 
 def _start(settings: Settings, deadline: float, progress: Progress) -> Running | None:
-    """None when another one won; its telling end of the pipe closes by itself if the new process dies."""
+    """None when another one won; its end of the pipe closes automatically if the new process dies."""
     data_files.prepare(settings)
     progress("starting the daemon")
     reader, writer = os.pipe()
@@ -182,12 +182,12 @@ def _heard(settings: Settings, reader: int, deadline: float, progress: Progress)
             )
         *lines, buffer = (buffer + chunk).split(b"\n")
         for line in lines:
-            told: dict[str, Any] = json.loads(line)
-            if "progress" in told:
-                progress(told["progress"])
-            elif told.get("ready"):
+            message: dict[str, Any] = json.loads(line)
+            if "progress" in message:
+                progress(message["progress"])
+            elif message.get("ready"):
                 return find(settings)
-            elif error := told.get("error"):
+            elif error := message.get("error"):
                 if error["code"] == DataDirectoryLocked.code:
                     return None
                 raise StartFailed(error["code"], error["message"], hint=error["hint"])

@@ -44,7 +44,7 @@ class DemoHost:
                 self._catalog.lifecycle.source_changed(source.id)
 
     async def demo(self, workspace_id: str, *, by: By = None) -> tuple[Source, bool]:
-        """The workspace's demo, and whether it was made just now. Asked twice, there is still one."""
+        """The workspace's demo, and whether this call created it. A second call finds the same one."""
         async with self._changing:
             known = await self._catalog.source(workspace_id, DEMO)
             if known is None:
@@ -124,7 +124,7 @@ def stop(server: DemoServer) -> None:
 
 
 def at(config: dict[str, Any], old: str, new: str) -> dict[str, Any]:
-    """The same config at another origin. It is read again there, whatever it says of itself."""
+    """The same config at another origin. It is loaded there again, whatever it says about itself."""
     moved = {name: str(config[name]).replace(old, new, 1) for name in ("location", "base_url")}
     origins = [str(one).replace(old, new, 1) for one in config["origins"]]
     return {**config, **moved, "origins": origins, "validators": {}}

@@ -86,7 +86,7 @@ class Server(uvicorn.Server):
 
 
 class Listening:
-    """Sets `ended` if the server ends by itself; `stop` then raises why."""
+    """Sets `ended` if the server stops unexpectedly; `stop` then raises the reason."""
 
     def __init__(
         self, surfaces: Surfaces, listener: socket.socket, ended: asyncio.Event, patience: float = PATIENCE

@@ -43,7 +43,7 @@ def database_of(settings: Settings) -> Path:
 
 
 def load(settings: Settings) -> Record | None:
-    """None if there is none. One that can't be read still says that there was an installation."""
+    """None if it does not exist. An unreadable one still shows that there was an installation."""
     try:
         found = json.loads(record_file(settings).read_text(encoding="utf-8"))
         heads = {workspace: (int(head[0]), str(head[1])) for workspace, head in found["heads"].items()}
@@ -86,7 +86,7 @@ def check(settings: Settings) -> None:
 
 
 def begin(settings: Settings) -> None:
-    """Accept that there is no database: the next start makes a new one. Never touches one that is there."""
+    """Accept that there is no database: the next start creates one. Never touches an existing one."""
     path = database_of(settings)
     with lock.acquire(settings.lock_file):
         if not is_empty(path) and integrity.identify(path) is not None:

@@ -1,4 +1,4 @@
-"""The daemon process: lock, socket, server, Executor; and the way back when it is told to stop.
+"""The daemon process: lock, socket, server, Executor; and the way back when it has to stop.
 
 What fails fast comes first (directories, lock, port), before anything heavy is imported. Then the sandbox workers start
 on their own, the server listens, and while it answers already, the rest is imported and the database opened. The
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
-    """Runs until told to stop. An error while starting goes to `report` and is raised."""
+    """Runs until it has to stop. An error while starting goes to `report` and is raised."""
     try:
         _serve(settings, load_surfaces, report)
     except ExecutorError as error:
@@ -123,7 +123,7 @@ def _configure_logs(settings: Settings, report: Report) -> None:
 def _run(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
     import asyncio
 
-    gc.disable()  # nearly everything that is made while starting stays; looking through it again and again takes long
+    gc.disable()  # nearly everything created while starting stays; scanning it again and again takes long
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_live(settings, load_surfaces, report, listener))
 
@@ -201,12 +201,12 @@ def _on_signal() -> asyncio.Event:
 
 
 async def _await_open(opening: asyncio.Task[Executor], stopping: asyncio.Event) -> Executor | None:
-    """None when told to stop before it was open."""
+    """None if it had to stop before it was open."""
     import asyncio
 
-    told = asyncio.create_task(stopping.wait())
-    await asyncio.wait((opening, told), return_when=asyncio.FIRST_COMPLETED)
-    told.cancel()
+    stop = asyncio.create_task(stopping.wait())
+    await asyncio.wait((opening, stop), return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
     if opening.done():
         return opening.result()
     opening.cancel()

@@ -1,4 +1,4 @@
-"""What a starting daemon tells anyone who started it: progress, then ready or the error that ended it.
+"""What a starting daemon reports to the process that started it: progress, then ready or the error that ended it.
 
 JSON lines on an inherited pipe when the CLI started it; plain lines on standard error in the foreground.
 """
@@ -25,7 +25,7 @@ class Report(Protocol):
 
 
 class PipeReport:
-    """No one may be listening any more: then there is no one to tell, and the daemon continues."""
+    """The reader may be gone: then the reports go nowhere, and the daemon continues."""
 
     detached = True
 
@@ -34,16 +34,16 @@ class PipeReport:
         os.set_inheritable(descriptor, False)
 
     def progress(self, text: str) -> None:
-        self._tell({"progress": text})
+        self._send({"progress": text})
 
     def ready(self, address: str) -> None:
-        self._tell({"ready": True, "address": address}, last=True)
+        self._send({"ready": True, "address": address}, last=True)
 
     def fail(self, error: ExecutorError) -> None:
-        told = {"code": error.code, "message": error.message, "hint": error.hint}
-        self._tell({"error": told}, last=True)
+        failure = {"code": error.code, "message": error.message, "hint": error.hint}
+        self._send({"error": failure}, last=True)
 
-    def _tell(self, message: dict[str, Any], *, last: bool = False) -> None:
+    def _send(self, message: dict[str, Any], *, last: bool = False) -> None:
         if self._descriptor is None:
             return
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The state of the sample service: a few invoices, their refunds, and the rules that hold between them."""
+"""The state of the sample service: a few invoices, their refunds, and the constraints between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 class Shop:
-    """Safe to use from several threads. A repeated Idempotency-Key gives the refund that was made for it."""
+    """Safe to use from several threads. A repeated Idempotency-Key returns the refund that it created."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

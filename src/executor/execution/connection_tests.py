@@ -66,9 +66,9 @@ class ConnectionCheck:
             await self.connections.note_success(self.connection)
 
         def record(c: Database) -> None:
-            told = {"id": self.connection.id, "name": self.connection.name, "source": self.source.namespace}
-            told |= {"outcome": found.outcome, "checked": found.checked}
-            events.append(c, self.connection.workspace_id, "connection.tested", told, by=self.actor)
+            data = {"id": self.connection.id, "name": self.connection.name, "source": self.source.namespace}
+            data |= {"outcome": found.outcome, "checked": found.checked}
+            events.append(c, self.connection.workspace_id, "connection.tested", data, by=self.actor)
 
         await self.pipeline.database.write(record)
         return found

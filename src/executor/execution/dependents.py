@@ -36,7 +36,7 @@ class Dependents:
 
 
 async def find_dependents(database: Database, by: Actor, source: Source) -> Dependents:
-    """Of others' own connections only an administrator is told, as everywhere."""
+    """Only an administrator sees connections that belong to others, as everywhere."""
 
     def job(c: Connection) -> Dependents:
         count, last = source_dependents.recent(c, source)

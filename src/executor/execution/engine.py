@@ -105,7 +105,7 @@ class Engine:
         return await submitted.outcome(seconds)
 
     async def begin(self, actor: Actor, submission: Submission) -> Submitted:
-        """Submit. The first write is on its way while the sandbox already runs; an outcome is told after both."""
+        """Submit. The first write is on its way while the sandbox already runs; an outcome is reported after both."""
         if not submission.key:
             return self._start(actor, *await self._admit(actor, submission))
         name = (actor.id, submission.key)
@@ -357,7 +357,7 @@ async def wait_until(event: asyncio.Event, seconds: float) -> None:
 
 
 def check_kept(outcome: Outcome, journalled: Sequence[Call]) -> None:
-    """A replay needs every result; what was deleted can't be compared any more."""
+    """A replay needs every result; deleted ones can't be compared."""
     lost = [call.artifact_id for call in journalled if call.artifact_id and call.result is None]
     if outcome.execution.artifact_id and outcome.execution.result is None:
         lost.append(outcome.execution.artifact_id)

@@ -29,7 +29,7 @@ class AnswerLost(ToolError):
         self.cause = cause.with_traceback(None)
 
     def as_error(self) -> ToolError:
-        """For code that is told instead of a human."""
+        """For the code, which gets it in place of a human."""
         details = {"sent": True, "code": self.cause.tool_code, "status": self.cause.http_status}
         message = f"{self.message}: {self.cause.message}"
         return ToolError("unknown_outcome", message, hint=LOOK_FIRST, details=details)
@@ -112,7 +112,7 @@ def typecheck_unavailable(why: str) -> Failure:
 
 
 def tool_changed(path: str) -> ToolError:
-    message = f"{path} was removed or changed after the call was made"
+    message = f"{path} was removed or changed after the call"
     return ToolError("tool_changed", message, hint="describe the tool again, then run the code again")
 
 

@@ -16,11 +16,10 @@ from executor.model.event import Event
 from executor.model.execution import Call, CallHead, Execution, ExecutionFilter
 from executor.model.identity.actor import Actor
 from executor.storage.catalog import policy_scope
-from executor.storage.database import Database
+from executor.storage.database import SEARCH_SECONDS, Database
 from executor.storage.executions import artifacts, calls, events, execution_search, executions
 from executor.storage.scan import Page
 
-SEARCH_SECONDS = 5.0
 T = TypeVar("T")
 
 

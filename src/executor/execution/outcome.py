@@ -1,4 +1,4 @@
-"""What a caller is told about an execution."""
+"""What a caller learns about an execution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents with a token and an actor of their own each, so that policies and the audit can tell them apart."""
+"""Agents with a token and an actor of their own each, so that policies and the audit log can distinguish them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from executor.storage.identity.tenancy import Tenancy
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`key` is the last token that was made for it; None for the one whose token is a file of this installation."""
+    """`key` is the last token that was created for it; None for the one whose token is a file of this installation."""
 
     actor: Actor
     created_at: int
@@ -53,8 +53,8 @@ async def create(database: Database, by: Actor, name: str, expires_at: int | Non
             expires_at=expires_at,
         )
         api_keys.insert(c, key, minted.digest)
-        told = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
-        events.append(c, by.workspace_id, "agent.created", told, by=by)
+        data = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
+        events.append(c, by.workspace_id, "agent.created", data, by=by)
         return Agent(actor, made_at, key)
 
     return await database.write(write), minted.token

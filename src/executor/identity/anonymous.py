@@ -76,8 +76,8 @@ class Anonymous:
         def write(c: Connection) -> None:
             for session in sessions:
                 _remove(c, session)
-            told = {"sessionIds": [session.id for session in sessions]}
-            events.append(c, by.workspace_id, "session.cleared", told, by=by)
+            data = {"sessionIds": [session.id for session in sessions]}
+            events.append(c, by.workspace_id, "session.cleared", data, by=by)
 
         await self._database.write(write)
 
@@ -104,8 +104,8 @@ def _start(c: Connection, address: str) -> Started:
     minted = mint(SESSION)
     made = AnonymousSession(new_id("ano"), workspace.id, actor.id, new_id("cli"), at, at)
     anonymous.insert(c, made, minted.digest)
-    told = {"clientId": made.client_id}
-    events.append(c, workspace.id, "session.started", told, by=_acting(actor, made, address))
+    data = {"clientId": made.client_id}
+    events.append(c, workspace.id, "session.started", data, by=_acting(actor, made, address))
     return Started(minted.token, workspace.id, actor.id, made.client_id)
 
 
@@ -127,8 +127,8 @@ def _token(c: Connection, session_id: str, client_id: str, address: str) -> tupl
     )  # fmt: skip
     api_keys.insert(c, key, minted.digest)
     anonymous.touch(c, found.workspace_id, found.id, at)
-    told = {"keyId": key.id, "name": key.name, "scopes": list(scopes), "prefix": key.prefix}
-    events.append(c, found.workspace_id, "key.created", told, by=acting)
+    data = {"keyId": key.id, "name": key.name, "scopes": list(scopes), "prefix": key.prefix}
+    events.append(c, found.workspace_id, "key.created", data, by=acting)
     return minted.token, expires_at
 
 
@@ -138,7 +138,7 @@ def _forget(c: Connection, at: int) -> None:
 
 
 def _remove(c: Connection, session: AnonymousSession) -> None:
-    """The event is gone with everything else, but anyone who listens is told of it."""
+    """The event is gone with everything else, but listeners still receive it."""
     events.append(c, session.workspace_id, "session.lapsed", {"sessionId": session.id, "agentId": session.actor_id})
     anonymous.erase(c, session.workspace_id)
 

@@ -12,12 +12,11 @@ from sqlalchemy.engine import Connection
 from executor.model.event import Event, EventFilter
 from executor.model.identity.actor import Actor
 from executor.storage.catalog import policy_scope
-from executor.storage.database import Database
+from executor.storage.database import SEARCH_SECONDS, Database
 from executor.storage.executions import event_chain, events
 from executor.storage.executions.event_chain import Report
 from executor.storage.scan import Page
 
-SEARCH_SECONDS = 5.0
 EXPORTED = 1_000  # events read at a time
 
 

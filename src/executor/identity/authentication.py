@@ -29,7 +29,7 @@ REMEMBERED = 1024
 LOOKUPS = 4
 HINT = "send `Authorization: Bearer <token>`; `executor keys create` creates a key, `executor web` opens a browser"
 VIA: dict[access.KeyKind, Via] = {"personal": "api_key", "agent": "agent_token", "anonymous": "anonymous"}
-# A token of a configured authorization server: the actor it stands for, or None if it is none.
+# A token of a configured authorization server: the actor it belongs to, or None if it is not one.
 Verify = Callable[[str, str], Awaitable[Actor | None]]
 
 
@@ -63,7 +63,7 @@ class Authenticator:
         return replace(actor, permissions=held | {"operate"})
 
     async def confirm(self, shown: Shown) -> Actor:
-        """Whom a credential that was good before stands for now. A failure is no try to guess one."""
+        """Whom a credential that was good before belongs to now. A failure does not count as a guess."""
         actor = self._own(shown) or await self._look_up(shown)
         if actor is None:
             self._known.pop(digest(shown.bearer or shown.session), None)

@@ -32,8 +32,8 @@ async def create(database: Database, by: Actor, role: Role, email: str, expires_
             raise Conflict(f"{MOST_OPEN} invitations are already open", hint="revoke those you no longer need")
         made = Invitation(new_id("inv"), organization.id, email, role, by.id, at, expires_at)
         invitations.insert(c, made, minted.digest)
-        told = {"invitationId": made.id, "role": role, "email": email}
-        events.append(c, by.workspace_id, "invitation.created", told, by=by)
+        data = {"invitationId": made.id, "role": role, "email": email}
+        events.append(c, by.workspace_id, "invitation.created", data, by=by)
         return made
 
     return await database.write(write), minted.token
@@ -54,8 +54,8 @@ async def revoke(database: Database, by: Actor, invitation_id: str) -> Invitatio
         refuse_above(by, found.role)
         if not invitations.revoke(c, organization.id, invitation_id, at):
             raise Conflict(f"invitation {invitation_id} is {found.status(at)}", hint="there is nothing left to do")
-        told = {"invitationId": invitation_id, "role": found.role}
-        events.append(c, by.workspace_id, "invitation.revoked", told, by=by)
+        data = {"invitationId": invitation_id, "role": found.role}
+        events.append(c, by.workspace_id, "invitation.revoked", data, by=by)
         return replace(found, revoked_at=at)
 
     return await database.write(write)
@@ -93,6 +93,6 @@ def _enter(
     if actor is None:  # an account that was disabled
         raise Unauthorized("this account may not sign in", hint="ask the person who invited you")
     came = sessions.open_for(c, actor, agent=agent, address=address, at=at)
-    told = {"invitationId": used.id, "accountId": account.id, "role": used.role, "name": account.name}
-    events.append(c, first, "invitation.accepted", told, by=came[0])
+    data = {"invitationId": used.id, "accountId": account.id, "role": used.role, "name": account.name}
+    events.append(c, first, "invitation.accepted", data, by=came[0])
     return came

@@ -37,8 +37,8 @@ async def create(
         if api_keys.count_usable(c, by.workspace_id, by.id, at) >= MOST:
             raise Conflict(f"you already have {MOST} keys", hint="revoke one with `executor keys revoke`")
         api_keys.insert(c, key, minted.digest)
-        told = {"keyId": key.id, "name": name, "scopes": list(wanted), "prefix": key.prefix}
-        events.append(c, by.workspace_id, "key.created", told, by=by)
+        data = {"keyId": key.id, "name": name, "scopes": list(wanted), "prefix": key.prefix}
+        events.append(c, by.workspace_id, "key.created", data, by=by)
 
     await database.write(write)
     return key, minted.token
@@ -60,8 +60,8 @@ async def revoke(database: Database, by: Actor, key_id: str) -> Key:
             raise NotFound(f"there is no key {key_id!r}", hint="see `executor keys list`")
         if not api_keys.revoke(c, by.workspace_id, key_id, at):
             raise Conflict(f"key {key_id} is already revoked", hint="there is nothing left to do")
-        told = {"keyId": key_id, "name": found.name, "prefix": found.prefix}
-        events.append(c, by.workspace_id, "key.revoked", told, by=by)
+        data = {"keyId": key_id, "name": found.name, "prefix": found.prefix}
+        events.append(c, by.workspace_id, "key.revoked", data, by=by)
         return found
 
     return await database.write(write)

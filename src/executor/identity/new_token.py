@@ -1,4 +1,4 @@
-"""Tokens that are shown once. What is kept of one is its digest, and a few letters to tell it apart."""
+"""Tokens that are shown once. Only the digest of one is kept, and a few letters to recognise it by."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Minted:
 
 
 def mint(kind: str) -> Minted:
-    """256 random bits behind a prefix that tells people, and scanners of leaked secrets, what it is."""
+    """256 random bits behind a prefix that shows people, and scanners of leaked secrets, what it is."""
     token = kind + secrets.token_urlsafe(32)
     return Minted(token, digest(token), token[: len(kind) + _TELLING])
 

@@ -55,7 +55,7 @@ class RateLimit:
 
     @contextmanager
     def limit_failures(self, address: str) -> Iterator[None]:
-        """What is shown within turns out to be good, or else costs a try; with none left it is told to wait."""
+        """Counts an attempt if the block raises Unauthorized; with none left, the caller has to wait."""
         try:
             yield
         except Unauthorized:

@@ -19,7 +19,7 @@ from executor.storage.identity import browser_sessions, tenancy, workspaces
 LINK_MS = 10 * 60_000
 SESSION_MS = 14 * 86_400_000
 KEPT_MS = 86_400_000
-# Anyone who shows a link's token may be told what became of it: no one else knows one.
+# Anyone who shows a link's token may learn what became of it: no one else knows one.
 UNUSABLE = {
     "unknown": ("this link is not valid", "copy the whole link; `executor web` creates a new one"),
     "used": (

@@ -35,8 +35,8 @@ async def create(database: Database, by: Actor, name: str) -> Workspace:
             raise Conflict(f"this organization already has {MOST} workspaces", hint="use an existing one")
         made = workspaces.create(c, organization.id, name)
         tenancy.human(c, made.id, by.account_id)
-        told = {"workspaceId": made.id, "name": name}
-        events.append(c, by.workspace_id, "workspace.created", told, by=by)
+        data = {"workspaceId": made.id, "name": name}
+        events.append(c, by.workspace_id, "workspace.created", data, by=by)
         return made
 
     return await database.write(write)
@@ -51,8 +51,8 @@ async def rename(database: Database, by: Actor, workspace_id: str, name: str) ->
         if before.name != name:
             _refuse_taken(c, organization, name)
             workspaces.rename(c, organization.id, workspace_id, name)
-            told = {"workspaceId": workspace_id, "name": name, "before": before.name}
-            events.append(c, by.workspace_id, "workspace.renamed", told, by=by)
+            data = {"workspaceId": workspace_id, "name": name, "before": before.name}
+            events.append(c, by.workspace_id, "workspace.renamed", data, by=by)
         return Workspace(workspace_id, organization.id, name)
 
     return await database.write(write)
@@ -69,8 +69,8 @@ async def create_organization(database: Database, by: Actor, name: str) -> Place
         members.add(c, organization.id, by.account_id, "owner")
         made = workspaces.create(c, organization.id, "default")
         tenancy.human(c, made.id, by.account_id)
-        told = {"organizationId": organization.id, "name": name, "workspaceId": made.id}
-        events.append(c, by.workspace_id, "organization.created", told, by=by)
+        data = {"organizationId": organization.id, "name": name, "workspaceId": made.id}
+        events.append(c, by.workspace_id, "organization.created", data, by=by)
         return next(place for place in workspaces.of_account(c, by.account_id) if place.workspace.id == made.id)
 
     return await database.write(write)
@@ -83,8 +83,8 @@ async def rename_organization(database: Database, by: Actor, organization_id: st
             raise NotFound(f"there is no organization {organization_id!r}", hint="see `executor organizations list`")
         if before.name != name:
             workspaces.rename_organization(c, before.id, name)
-            told = {"organizationId": before.id, "name": name, "before": before.name}
-            events.append(c, by.workspace_id, "organization.renamed", told, by=by)
+            data = {"organizationId": before.id, "name": name, "before": before.name}
+            events.append(c, by.workspace_id, "organization.renamed", data, by=by)
         return Organization(before.id, name)
 
     return await database.write(write)
@@ -100,8 +100,8 @@ async def separate(database: Database, by: Actor, choice: SeparationChoice) -> t
         before = separations.read_choice(c, by.workspace_id)
         if before != choice:
             separations.choose(c, workspaces.get(c, by.workspace_id)[1].id, choice)
-            told = {"separation": choice, "before": before}
-            events.append(c, by.workspace_id, "organization.separation_changed", told, by=by)
+            data = {"separation": choice, "before": before}
+            events.append(c, by.workspace_id, "organization.separation_changed", data, by=by)
         return _separation(c, by)
 
     return await database.write(write)

@@ -34,7 +34,7 @@ SUFFIXES = {
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """`call_seq` says which call's result it is; 0 stands for the result of the execution itself.
+    """`call_seq` says which call's result it is; 0 means the result of the execution itself.
 
     `preview` is JSON text: the value cut down to what a reader needs first, and what was cut. Of a deleted artifact
     everything is known but its content.
@@ -59,15 +59,15 @@ class Artifact:
         return self.id if self.form == "file" else self.digest
 
 
-def media_type_of(told: object) -> str:
+def media_type_of(given: object) -> str:
     """What a stranger says a file is, if it can be the name of a media type."""
-    text = told.partition(";")[0].strip().lower() if isinstance(told, str) else ""
+    text = given.partition(";")[0].strip().lower() if isinstance(given, str) else ""
     return text if _MEDIA_TYPE.fullmatch(text) else OCTETS
 
 
-def name_of(told: object, media_type: str, otherwise: str) -> str:
+def name_of(given: object, media_type: str, otherwise: str) -> str:
     """A file name that no shell, browser or file system takes for anything else. Its end follows the media type."""
-    base = told.replace("\\", "/").rstrip("/").rpartition("/")[2] if isinstance(told, str) else ""
+    base = given.replace("\\", "/").rstrip("/").rpartition("/")[2] if isinstance(given, str) else ""
     plain = _STRANGE.sub("_", base).strip("._-")[:NAME_CHARACTERS]
     plain = plain or _STRANGE.sub("_", otherwise).strip("._-")[:NAME_CHARACTERS] or "artifact"
     suffix = SUFFIXES.get(media_type, "bin")

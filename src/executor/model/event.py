@@ -11,7 +11,7 @@ from typing import Any
 class Event:
     """`id` grows in commit order within a database, so a reader that remembers the last one misses nothing.
 
-    `actor_id` and `origin` say who did it and from where; empty for what Executor did by itself. `seal` chains it to
+    `actor_id` and `origin` say who did it and from where; empty for what Executor did on its own. `seal` chains it to
     the event before.
     """
 

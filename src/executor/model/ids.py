@@ -1,4 +1,4 @@
-"""Identifiers: a prefix that tells the noun, a time part that sorts, and 80 random bits that can't be guessed."""
+"""Identifiers: a prefix that names the noun, a time part that sorts, and 80 random bits that can't be guessed."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ InteractionStatus = Literal["pending", "approved", "denied", "expired", "cancell
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Exactly what was shown. A decision applies to this and nothing else; anything changed is asked again."""
+    """Exactly what was shown. A decision applies to this and nothing else; any change needs a new decision."""
 
     actor_id: str
     execution_id: str

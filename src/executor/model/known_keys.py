@@ -77,7 +77,7 @@ class BodyBinding(TypedDict):
 
 
 class KnownBinding(TypedDict, total=False):
-    """`operation` is what the tool stands for in its source. `type` and `field` are GraphQL's, `method` and `path`
+    """`operation` is what the tool represents in its source. `type` and `field` are GraphQL's, `method` and `path`
     OpenAPI's, `annotations` MCP's; `function` is all that the Python kind has."""
 
     operation: str

@@ -20,7 +20,7 @@ _DIGITS = str.maketrans("01345$@!|", "oleassail")
 
 
 def deceptive(text: str) -> set[int]:
-    """Where in the text a letter stands that a reader would take for another one."""
+    """Where the text has a letter that a reader would take for another one."""
     if text.isascii():
         return set()
     found: set[int] = set()

@@ -32,7 +32,7 @@ class DefinitionRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Each piece is the JSON text of a list of rows. It may stand in a file until it is asked for."""
+    """Each piece is the JSON text of a list of rows. It may stay in a file until it is needed."""
 
     tools: Sequence[bytes]
     definitions: Sequence[bytes]

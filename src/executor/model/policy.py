@@ -27,7 +27,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class MadeFor:
-    """What a policy of `always` was made for: the digests of the tools as they were, and where their calls went.
+    """What a policy of `always` was created for: the digests of the tools as they were, and where their calls went.
 
     A digest covers the tool's path too. `host` is the destination in words, for people. By its `basis`, a policy may
     also say that a person takes the tools for reads: each by name, or all for which they trust a server's hints.
@@ -41,7 +41,7 @@ class MadeFor:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Holds for a call when everything it names holds: pattern, conditions, actor, source and effect.
+    """Applies to a call when everything it names does: pattern, conditions, actor, source and effect.
 
     An `allow` does not apply to tools other than those it was `made_for`, nor for the sources that are `excluded`:
     they were added later, and no one agreed that they inherit it. One that was retired applies to nothing.

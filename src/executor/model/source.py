@@ -118,7 +118,7 @@ class Source:
 class Loaded:
     """What a kind made of a document: tools, the definitions they share, and what had to be left out.
 
-    `packed` stands for `tools` and `definitions` when they were made in another process. Of `config` the surfaces show
+    `packed` replaces `tools` and `definitions` when another process produced them. Of `config` the surfaces show
     `location`, `base_url`, `transport`, `command`, the names of `headers`, and `auth`: the credentials that the source
     asks for, each as `{"name", "type", "description", "details"}`. It also holds the `validators` for the next read.
     `document` is the text that it was read from, for people to look at.

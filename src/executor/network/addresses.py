@@ -158,7 +158,7 @@ def is_private(address: Address) -> bool:
 
 
 def unwrap_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for: mapped, 6to4, Teredo, NAT64 or ISATAP."""
+    """The IPv4 address inside an IPv6 address: mapped, 6to4, Teredo, NAT64 or ISATAP."""
     inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
     if inner is None and (address in _NAT64 or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
@@ -173,7 +173,7 @@ def is_metadata(address: Address) -> bool:
 
 @lru_cache(1_000)
 def is_private_host(host: str) -> bool:
-    """As far as the text alone tells; names are resolved and checked when a connection is made."""
+    """As far as the text alone shows; names are resolved and checked when a connection is opened."""
     address = literal(host)
     if address is not None:
         return is_private(address)

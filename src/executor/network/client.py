@@ -124,7 +124,7 @@ class Egress:
         bounds: Bounds | None = None,
         may_follow: MayFollow | None = None,
     ) -> Answer:
-        """Raises EgressRefused or SourceUnreachable; `details` tell the `reason` and if it may have been `sent`."""
+        """Raises EgressRefused or SourceUnreachable; `details` has the `reason` and whether it may have been `sent`."""
         bounds = bounds or Bounds()
         check_headers(outgoing.headers)
         attempt = Attempt(bounds.seconds)

@@ -57,5 +57,5 @@ def bare(name: str) -> str:
 
 
 def command_origin(command: Sequence[str]) -> str:
-    """Stands for an origin where a command is run here: another command is another place."""
+    """Takes the place of an origin where a command is run here: another command is another place."""
     return f"command:{digest(list(command))[:32]}"

@@ -46,7 +46,7 @@ class Files(Protocol):
         """Raises ToolError if a file of the declared size can't be kept."""
 
     async def find(self, artifact_id: str) -> Kept:
-        """Raises ToolError if there is none that the call may read."""
+        """Raises ToolError if the call may not read any such file."""
 
     def read(self, file: Kept) -> AsyncIterator[bytes]:
         """Raises ToolError, before the last piece, if it is not what it was when it was kept."""

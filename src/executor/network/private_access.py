@@ -1,6 +1,6 @@
 """Which addresses a connection may be made to, by what a source was granted when it was added.
 
-A grant is text, so that a source's config can keep it: an origin, and for a name that is not loopback by itself the
+A grant is text, so that a source's config can keep it: an origin, and for a name that is not loopback itself the
 addresses it had (`http://nas.lan:5000 10.0.0.5`). A name is never granted without its addresses: anyone who answers for
 it later could point it anywhere.
 """

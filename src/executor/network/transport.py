@@ -1,6 +1,6 @@
 """Connections: kept alive, pooled, and made only to addresses that were checked.
 
-Host names are resolved once, by `GuardedResolver`, at the moment a connection is made: the address that was checked is
+Host names are resolved once, by `GuardedResolver`, at the moment of connecting: the address that was checked is
 the address that is used. Each grant of private addresses has a pool of its own, so that a connection made for one
 source can't be borrowed by another that has no such grant.
 """
@@ -236,7 +236,7 @@ def name_of(response: aiohttp.ClientResponse) -> str:
 
 async def sending(upload: Upload, seconds: float) -> AsyncIterator[bytes]:
     files, attempt = FILES.get(), ATTEMPT.get()
-    assert files is not None  # noqa: S101 - an upload is made of the files of a call
+    assert files is not None  # noqa: S101 - an upload consists of the files of a call
     async for piece in upload.pieces(files):
         attempt.renew(seconds)
         yield piece

@@ -160,7 +160,7 @@ def is_other(made_for: MadeFor, subject: Subject) -> bool:
 
 
 def find_outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None:
-    """The policy that would allow the call if the tool were still the one it was made for."""
+    """The policy that would allow the call if the tool were still the one it was created for."""
     for policy in policies:
         if policy.made_for is None or not is_other(policy.made_for, subject):
             continue

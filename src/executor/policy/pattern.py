@@ -1,7 +1,7 @@
 """Patterns over tool paths.
 
-A path is segments joined by dots. In a pattern a segment is a name or `*`, which stands for exactly one segment.
-At the end, `.*` and `.**` both stand for everything below. `*` or `**` alone stands for every tool.
+A path is segments joined by dots. In a pattern a segment is a name or `*`, which matches exactly one segment.
+At the end, `.*` and `.**` both match everything below. `*` or `**` alone matches every tool.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How each policy stands: which one nothing is left for, and why one did not decide about a call."""
+"""The status of each policy: whether anything is left for it, and why it did not decide about a call."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Verdict = Literal["decides", "outdone", "later", "no"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PolicyStatus:
     policy: Policy
     verdict: Verdict
     why: str = ""
     possible: bool = False
 
 
-def standings(subject: Subject, policies: Sequence[Policy]) -> list[Standing]:
+def explain(subject: Subject, policies: Sequence[Policy]) -> list[PolicyStatus]:
     """What became of every policy when a call was judged. It is `decide` that judges; this only reports.
 
     Approval defaults of sources are left out: the reason of the decision names the one that decided.
@@ -36,7 +36,7 @@ def standings(subject: Subject, policies: Sequence[Policy]) -> list[Standing]:
     leading = {found.policy_id for found in firsts if found is not None}
     reaching = candidates(subjects, policies)
     return [
-        replace(standing(policy, subjects, deciding, leading), possible=policy.id in reaching)
+        replace(status_of(policy, subjects, deciding, leading), possible=policy.id in reaching)
         for policy in policies
         if policy.level in LEVELS
     ]
@@ -55,15 +55,15 @@ def candidates(subjects: Sequence[Subject], policies: Sequence[Policy]) -> set[s
     return found
 
 
-def standing(policy: Policy, subjects: Sequence[Subject], deciding: str, leading: set[str]) -> Standing:
+def status_of(policy: Policy, subjects: Sequence[Subject], deciding: str, leading: set[str]) -> PolicyStatus:
     if policy.id == deciding:
-        return Standing(policy, "decides")
+        return PolicyStatus(policy, "decides")
     if policy.id in leading:
-        return Standing(policy, "outdone", "it applies, but a policy of another level is stricter or comes first")
+        return PolicyStatus(policy, "outdone", "it applies, but a policy of another level is stricter or comes first")
     reasons = [why_not(policy, subject) for subject in subjects]
     if "" in reasons:
-        return Standing(policy, "later", "it applies, but a policy above it comes first")
-    return Standing(policy, "no", reasons[0])
+        return PolicyStatus(policy, "later", "it applies, but a policy above it comes first")
+    return PolicyStatus(policy, "no", reasons[0])
 
 
 def why_not(policy: Policy, subject: Subject) -> str:

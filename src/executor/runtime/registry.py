@@ -53,7 +53,7 @@ class Runtimes:
         return chosen is not None and "python" in chosen.languages
 
     async def close(self) -> None:
-        await asyncio.gather(*(runtime.close() for runtime in self._present.values()))
+        await asyncio.gather(*(runtime.close() for runtime in set(self._present.values())))
 
 
 class Lazy:
@@ -82,7 +82,7 @@ class Lazy:
             raise InvalidRequest("the runtime is closed", hint="start the daemon again")
         if self._building is None or (self._building.done() and _has_failed(self._building)):
             self._building = asyncio.get_running_loop().create_task(self._build())
-            self._building.add_done_callback(_has_failed)  # looked at even if no one waits any more
+            self._building.add_done_callback(_has_failed)  # looked at even if no one waits
         return await asyncio.shield(self._building)
 
     async def close(self) -> None:

@@ -67,7 +67,7 @@ def same_value(schema: Any) -> Iterator[Schema]:
 
 
 def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
-    """Opens each schema for a part of the value that is too much, however deep it stands."""
+    """Opens each schema for a part of the value that is too much, however deep it is."""
     found = False
     stack = [schema]
     while stack:

@@ -29,7 +29,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """`cut` when there was more than is told."""
+    """`cut` when there was more than is listed."""
 
     found: list[Difference] = field(default_factory=list)
     cut: bool = False

@@ -52,7 +52,7 @@ class SchemaMerger:
 
 
 def merge_schemas(first: Schema, second: Schema) -> Schema:
-    """Where both speak, the stricter word counts where that is easy to tell, else the first."""
+    """Where both speak, the stricter word counts where that is easy to see, else the first."""
     made = {**second, **first}
     for word in ("properties",):
         one, other = first.get(word), second.get(word)

@@ -43,7 +43,7 @@ def named_in(written: bytes) -> set[str]:
     found: set[str] = set()
     for before, after in pairwise(written.split(_MARK)):
         name = _NAME.match(after)
-        if name is not None and not before.endswith(b"\\"):  # else its first quote stands inside of a longer key
+        if name is not None and not before.endswith(b"\\"):  # else its first quote is inside a longer key
             found.add(orjson.loads(b'"%b"' % name[1]) if b"\\" in name[1] else name[1].decode())
     return found
 

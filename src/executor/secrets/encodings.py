@@ -12,7 +12,7 @@ from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 4  # anything shorter is no secret, and would turn up everywhere
-SHORTEST_BARE = 8  # letters and digits that are enough to tell a value by, without the rest of it
+SHORTEST_BARE = 8  # letters and digits that are enough to recognise a value by, without the rest of it
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _LOWER = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", _LETTERS[:26])
 _OTHERS = bytes(set(range(256)) - set(_LETTERS) - set(_LETTERS.upper()))
@@ -23,7 +23,7 @@ _BREAKS = (b"\\n", b"\\r", b"\\t")
 class Writings:
     """`exact` is every writing as text, the longest first, so that none is cut by a shorter one inside it.
 
-    `bare` are these as `bare` gives them, and more that only it can tell. `short` are those of `exact` that it can't.
+    `bare` are these as `bare` gives them, and more that only it can find. `short` are those of `exact` that it can't.
     """
 
     exact: tuple[str, ...]
@@ -36,11 +36,11 @@ def writings_of(values: tuple[str, ...]) -> Writings:
     values = tuple(value for value in values if len(value) >= SHORTEST)
     exact = {form for value in values for form in forms(value)}
     known = {form for value in values if is_telling(value) for form in forms(value) if len(bare(form)) >= SHORTEST_BARE}
-    told = {bare(form) for form in known}
-    told |= {needle for value in values if is_telling(value) for needle in more_needles(value)}
+    bare_forms = {bare(form) for form in known}
+    bare_forms |= {needle for value in values if is_telling(value) for needle in more_needles(value)}
     known = {form for form in known if form[0] not in "nrt"}  # behind a backslash, that letter would be a break
     order: Callable[[str], tuple[int, str]] = lambda form: (-len(form), form)  # noqa: E731 - used twice, in one line
-    return Writings(tuple(sorted(exact, key=order)), tuple(sorted(exact - known, key=order)), fewest(told))
+    return Writings(tuple(sorted(exact, key=order)), tuple(sorted(exact - known, key=order)), fewest(bare_forms))
 
 
 def is_telling(value: str) -> bool:
@@ -57,10 +57,10 @@ def bare(text: str) -> bytes:
     return data.translate(_LOWER, _OTHERS)
 
 
-def fewest(told: set[bytes]) -> tuple[bytes, ...]:
+def fewest(bare_forms: set[bytes]) -> tuple[bytes, ...]:
     """Without those that contain another: where they are, the other is."""
     kept: list[bytes] = []
-    for needle in sorted((one for one in told if len(one) >= SHORTEST_BARE), key=lambda one: (len(one), one)):
+    for needle in sorted((one for one in bare_forms if len(one) >= SHORTEST_BARE), key=lambda one: (len(one), one)):
         if not any(one in needle for one in kept):
             kept.append(needle)
     return tuple(kept)

@@ -1,6 +1,6 @@
 """Echoes of a secret in what comes back, replaced, in whatever way they are written (see `writings`).
 
-The mark is the same for every secret and every length, so that neither tells. Only whole values are replaced: to
+The mark is the same for every secret and every length, so that neither shows. Only whole values are replaced: to
 replace parts would let anyone who controls an echo guess a value piece by piece.
 """
 

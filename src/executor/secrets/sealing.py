@@ -90,7 +90,7 @@ class Sealing:
             return self._create(c)
 
     def drop_unused(self, c: Connection, used: set[str]) -> None:
-        """Retired keys that seal nothing any more; those of the last day stay, for what is only under way."""
+        """Retired keys that no longer seal anything; those of the last day stay, for what is only under way."""
         unused = (data_keys.c.retired_at < now_ms() - DAY_MS, data_keys.c.id.not_in(used))
         c.execute(sa.delete(data_keys).where(*unused))
 

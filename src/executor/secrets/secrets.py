@@ -88,7 +88,7 @@ class Secrets:
     async def rotate(
         self, workspace_id: str, id_or_name: str, value: str = "", *, by: Actor, reference: str = ""
     ) -> Secret:
-        """A new value under the same name, used from now on; what was approved with the old one is asked again."""
+        """A new value under the same name, used from now on; approvals with the old one are requested again."""
         check_reference(by, reference)
         found = await self.get(workspace_id, id_or_name)
         kept = found.reference if found.provider == "keyring" else reference or found.reference

@@ -10,7 +10,7 @@ from executor.sources.kind import Auth
 
 MAX_HEADER = 4_000
 MAX_TEXT = 500
-TOLD = ("realm", "resource_metadata", "scope", "error", "error_description")
+PARAMETERS = ("realm", "resource_metadata", "scope", "error", "error_description")
 # Those that need more than a text that is sent as it is: each request signed, or several turns.
 INVOLVED = frozenset(
     {
@@ -57,7 +57,7 @@ def challenges(headers: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def auth_of(scheme: str, parameters: Mapping[str, str]) -> Auth:
-    details: dict[str, Any] = {name: printable(parameters[name]) for name in TOLD if parameters.get(name)}
+    details: dict[str, Any] = {name: printable(parameters[name]) for name in PARAMETERS if parameters.get(name)}
     known = scheme.lower()
     if "resource_metadata" in details:
         return Auth("oauth", "oauth2", "the server requires an OAuth login", details)

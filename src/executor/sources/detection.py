@@ -1,4 +1,4 @@
-"""What is at an address? Every kind is asked at the same time, within bounds; the first in order that knows it wins."""
+"""What is at an address? Every kind looks at the same time, within bounds; the first in order that knows it wins."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def open_request(request: SourceRequest, seconds: float) -> SourceRequest:
 
 
 async def with_kind(kinds: Kinds, request: SourceRequest) -> SourceRequest:
-    """The kind as far as the request itself tells: a command, or an address such as `python:package.module`."""
+    """The kind as far as the request itself shows: a command, or an address such as `python:package.module`."""
     if request.kind:
         return request
     if request.command:
@@ -90,7 +90,7 @@ def in_order(names: Sequence[str], location: str) -> list[str]:
 
 
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
-    """Each kind is made by anyone who asks it, so that one with a slow library holds up no other."""
+    """Each kind is loaded by its first caller, so that one with a slow library holds up no other."""
     try:
         async with asyncio.timeout(seconds):
             return await (await kinds.get(name)).probe(request)

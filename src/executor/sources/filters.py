@@ -1,6 +1,6 @@
 """Filters over the tools of a source: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`.
 
-`*` stands for any text inside one part of a name or path, `**` for any text at all. As in policies, a tool pattern that
+`*` matches any text inside one part of a name or path, `**` any text at all. As in policies, a tool pattern that
 ends in `.*` or `.**` covers everything below. A tool pattern may begin with the namespace.
 """
 

@@ -81,7 +81,7 @@ class Kind(Protocol):
 
 @runtime_checkable
 class Checks(Protocol):
-    """What a kind has besides if arguments can be wrong in ways that no schema tells."""
+    """What a kind has besides if arguments can be wrong in ways that no schema describes."""
 
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError. Sends nothing."""
@@ -155,7 +155,7 @@ class Locates(Protocol):
     """What a kind has besides if not all of a source's config decides where and how its calls are sent."""
 
     def destination(self, source: Source) -> Any:
-        """JSON. Approvals are bound to it: a call is not sent under a decision that was made for another one."""
+        """JSON. Approvals are bound to it: a call is not sent under a decision about another one."""
 
 
 def destination_of(kind: Kind | None, source: Source) -> str:

@@ -84,7 +84,7 @@ class Retries:
         _waiting.add(origin, 1)
         try:
             spread = max(0.5, least * SPREAD, _waiting[origin] / RETURNS)
-            pause = min(most, least + random.uniform(0, spread))  # noqa: S311 - no secret is made of it
+            pause = min(most, least + random.uniform(0, spread))  # noqa: S311 - not used for secrets
             self.waits += 1
             self.seconds -= pause
             self.on_wait(status, pause, self.waits)

@@ -1,6 +1,6 @@
 """Which kinds of sources there are: the built-in ones, and those that installed packages register by entry point.
 
-A kind is made when it is first needed, in a thread: the libraries behind some take long to import.
+A kind is loaded when it is first needed, in a thread: the libraries behind some take long to import.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROUP = "executor.kinds"
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a kind is given: the one way out, a place for files of its own, and whom to tell that a source changed."""
+    """What a kind is given: the one way out, a place for files of its own, and a callback for changed sources."""
 
     egress: Egress
     state_dir: Path
@@ -33,7 +33,7 @@ class Surroundings:
 
 
 Make = Callable[[Surroundings], Kind]
-# In the order in which they are asked what an address is.
+# In the order in which they probe an address.
 BUILT_IN: dict[str, str] = {
     "openapi": "executor.sources.openapi.kind:OpenApi",
     "graphql": "executor.sources.graphql.kind:GraphQL",
@@ -42,7 +42,7 @@ BUILT_IN: dict[str, str] = {
 
 
 class Kinds:
-    """Made of nothing but names; `get` makes the kind itself. `on_changed` may be set until the first one is made."""
+    """Holds nothing but names; `get` loads the kind itself. `on_changed` may be set until the first one is loaded."""
 
     def __init__(
         self,

@@ -151,5 +151,5 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
     status = error.details.get("status")  # of an answer that came and can't be read
     if status is not None and tool.effect != "read":
         hint = f"{error.hint}; the call itself was accepted, so don't repeat it blindly"
-    message, told = f"{tool.path}: {error.message}", {"sent": sent}
-    return ToolError(code, message, status=status, hint=hint, details=told, retryable=retryable)
+    message, details = f"{tool.path}: {error.message}", {"sent": sent}
+    return ToolError(code, message, status=status, hint=hint, details=details, retryable=retryable)

@@ -54,7 +54,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """Of a source that is read again: what the last reading left.
+    """For a refresh: what the last reading left.
 
     `validators` are for a conditional request. `names` are the names its tools have (`group.name`, without the
     namespace) by the operation they belong to (`tool.binding["operation"]`), so that they stay.
@@ -86,7 +86,7 @@ class SourceRequest(OldRequestNames):
     `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
     command line of a server that speaks over standard input and output. Without a `kind` the address is probed.
     `headers` go with every request of the source. `choice` says which of its tools are wanted; the catalog leaves the
-    others out. Only a source that is read again (`previous`) is read from a file on disk, because a new request's path
+    others out. Only a source that is refreshed (`previous`) is read from a file on disk, because a new request's path
     may come from anyone.
     """
 

@@ -32,7 +32,7 @@ def read_templates() -> dict[str, Template]:
 
 
 def apply_template(request: SourceRequest) -> SourceRequest:
-    """A location that is the name of a template stands for what that says; what was given by hand wins."""
+    """A location that is the name of a template means that template; what was given by hand wins."""
     template = read_templates().get(request.location) if request.document is None and not request.command else None
     if template is None:
         return request

@@ -1,1 +1,1 @@
-"""Tables, migrations, one repository per noun, and the way to be told of new rows."""
+"""Tables, migrations, one repository per noun, and notices of new rows."""

@@ -44,6 +44,7 @@ Job = Callable[[Connection], Any]
 GROUP = 256
 READERS = 3  # for what is short
 SEARCHES = 1  # for what takes a while and has a bound
+SEARCH_SECONDS = 5.0
 SCANS = 1  # for what reads everything
 QUEUED_SCANS = 8
 # A checkpoint makes one unlucky commit wait; every 16 MB instead of every 4 is rarer and bounds the WAL still.
@@ -141,7 +142,7 @@ class Database:
             raise self._failure(error) from error
 
     def _failure(self, error: DBAPIError) -> Exception:
-        """Once damage was met, nothing is read or written any more: half an answer would pass for a whole one."""
+        """Once damage was met, nothing more is read or written: half an answer would pass for a whole one."""
         failure = storage_error(error)
         if isinstance(failure, StorageDamaged):
             self.damage = failure
@@ -191,7 +192,7 @@ class Database:
                 for item in group:
                     outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
                 heads.write(connection)
-        except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job is told
+        except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job gets it
             failure = self._failure(error) if isinstance(error, DBAPIError) else error
             outcomes = [(item, None, failure) for item in group]
             new_events = []

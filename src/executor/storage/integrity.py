@@ -134,7 +134,7 @@ def _heads(c: sqlite3.Connection) -> dict[str, Head]:
 
 
 def _tables(c: sqlite3.Connection) -> list[tuple[str, str | None]]:
-    """Every table, once by itself and once for each of its indexes."""
+    """Every table, once alone and once for each of its indexes."""
     query = "SELECT tbl_name, CASE type WHEN 'index' THEN name END FROM sqlite_master WHERE type IN ('table', 'index')"
     return [(row[0], row[1]) for row in c.execute(query) if not row[0].startswith("sqlite_")]
 

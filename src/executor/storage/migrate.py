@@ -31,7 +31,7 @@ VERSION = sa.Table(
 
 
 def ready(path: Path) -> Engine:
-    """The database in this file at this version's schema; made if there is none."""
+    """The database in this file at this version's schema; created if it does not exist."""
     prepare_file(path)
     engine = open_engine(path)
     migrate(engine)

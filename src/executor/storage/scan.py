@@ -1,6 +1,6 @@
 """Newest first, by index, and with a bound: a page costs the same however much there is.
 
-Keys come from streams, each of which an index serves; what no index knows is asked of a block of keys at a time. A scan
+Keys come from streams, each of which an index serves; what no index knows is read for a block of keys at a time. A scan
 that has looked at its most keys, or for its longest time, ends its page early and says where the next one continues.
 """
 

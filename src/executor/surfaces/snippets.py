@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from executor.settings import Settings
 
-TOKEN: Final = "YOUR_AGENT_TOKEN"  # noqa: S105 - stands where the token belongs, until one is made
+TOKEN: Final = "YOUR_AGENT_TOKEN"  # noqa: S105 - a placeholder for the token, until there is one
 CALL_SECONDS: Final = 120  # an answer comes after 50 seconds at the latest
 
 Table = dict[str, Any]

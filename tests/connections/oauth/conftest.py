@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.login_harness import LoginHarness, opened
+from tests.support.login_harness import LoginHarness, open_harness
 
 
 @pytest.fixture
 async def harness(tmp_path: Path) -> AsyncIterator[LoginHarness]:
-    async with opened(tmp_path) as harness:
+    async with open_harness(tmp_path) as harness:
         yield harness

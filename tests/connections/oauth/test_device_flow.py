@@ -38,9 +38,9 @@ async def test_a_person_agrees_elsewhere_and_the_connection_is_ready(harness: Lo
     assert (await harness.logins.ask_device(harness.operator, shown.flow)).status == "pending"
     answer(harness, "yes")
     clock.wait(shown.interval)
-    standing = await harness.logins.ask_device(harness.operator, shown.flow)
-    assert standing.connected is not None
-    assert harness.told == [standing.connected]
+    state = await harness.logins.ask_device(harness.operator, shown.flow)
+    assert state.connected is not None
+    assert harness.told == [state.connected]
     assert await harness.logins.grants.access_token(await harness.connection())
     with pytest.raises(OAuthFailed, match="already completed"):
         await harness.logins.ask_device(harness.operator, shown.flow)

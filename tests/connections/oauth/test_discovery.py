@@ -9,7 +9,7 @@ import pytest
 
 from executor.connections.oauth import discovery, metadata
 from executor.connections.oauth.discovery import Found
-from executor.connections.oauth.http import Wire
+from executor.connections.oauth.http import HttpClient
 from executor.errors import InvalidRequest, OAuthFailed
 from executor.model.source import Source
 from tests.support.login_harness import LoginHarness
@@ -18,7 +18,7 @@ from tests.support.loopback import Answer
 
 async def discover(harness: LoginHarness, source: Source | None = None) -> Found:
     origins = frozenset({harness.service.origin, harness.authority.origin})
-    return await discovery.discover(Wire(harness.egress), source or harness.source, "", origins)
+    return await discovery.discover(HttpClient(harness.egress), source or harness.source, "", origins)
 
 
 def with_auth(source: Source, details: dict[str, Any], kind: str = "oauth2") -> Source:
@@ -162,11 +162,11 @@ async def test_a_public_client_document_is_used_where_the_server_takes_it(harnes
     from executor.connections.oauth.client_registration import Clients
 
     server = metadata.Server("https://as.example", takes_client_urls=True, registration_endpoint="https://as.example/r")
-    clients = Clients(harness.database, harness.secrets, Wire(harness.egress), "https://executor.example/")
+    clients = Clients(harness.database, harness.secrets, HttpClient(harness.egress), "https://executor.example/")
     client = await clients.of(harness.operator.workspace_id, server, frozenset())
     assert (client.client_id, client.kind) == ("https://executor.example/oauth/client.json", "document")
     document = clients.document()
     assert document["client_id"] == client.client_id
     assert document["redirect_uris"] == ["https://executor.example/oauth/callback"]
-    local = Clients(harness.database, harness.secrets, Wire(harness.egress), "http://127.0.0.1:8788")
+    local = Clients(harness.database, harness.secrets, HttpClient(harness.egress), "http://127.0.0.1:8788")
     assert local.document_url == ""

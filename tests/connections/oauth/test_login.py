@@ -80,7 +80,7 @@ def test_a_call_waits_for_a_login_and_goes_on_after_it(place: Place) -> None:
     page = place.browse(started.json["authorizationUrl"])
     assert (page.status, "Connected" in page.body.decode()) == (200, True), page.body
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    done = wait_for(lambda: ended(daemon, view["executionId"]))
+    done = wait_for(lambda: find_ended(daemon, view["executionId"]))
     assert (done["status"], done["result"]) == ("completed", {"name": "Ann", "scope": "read offline_access"}), done
 
 
@@ -114,7 +114,7 @@ def test_a_revoked_grant_becomes_a_new_interaction_and_not_an_error(place: Place
     [asked] = view["interactions"]
     assert asked["kind"] == "oauth"
     assert place.browse(place.start(interactionId=asked["id"]).json["authorizationUrl"]).status == 200
-    assert wait_for(lambda: ended(daemon, view["executionId"]))["status"] == "completed"
+    assert wait_for(lambda: find_ended(daemon, view["executionId"]))["status"] == "completed"
 
 
 def test_a_call_that_needs_another_scope_asks_for_both(place: Place) -> None:
@@ -127,7 +127,7 @@ def test_a_call_that_needs_another_scope_asks_for_both(place: Place) -> None:
     assert asked["kind"] == "oauth"
     assert "lacks consent for write" in asked["reason"]
     place.browse(place.start(interactionId=asked["id"], scopes=["write"]).json["authorizationUrl"])
-    done = wait_for(lambda: ended(daemon, view["executionId"]))
+    done = wait_for(lambda: find_ended(daemon, view["executionId"]))
     assert set(done["result"]["scope"].split()) == {"read", "write", "offline_access"}, done
     assert daemon.execute(CODE)["status"] == "completed"
 
@@ -184,6 +184,6 @@ def test_the_client_document_is_served_only_behind_https(place: Place, tmp_path:
     assert place.daemon.get("/oauth/client.json", role=None).status == 404
 
 
-def ended(daemon: Daemon, execution_id: str) -> Any:
+def find_ended(daemon: Daemon, execution_id: str) -> Any:
     view = daemon.get(f"/v1/executions/{execution_id}").json
     return view if view["status"] in ("completed", "failed") else None

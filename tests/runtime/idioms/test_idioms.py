@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from executor.runtime.protocol import Step
+from executor.runtime.python import image
 from executor.runtime.python.runtime import PythonRuntime
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from tests.runtime.idioms import python, typescript
@@ -31,7 +32,7 @@ TOOLS: dict[str, Any] = {"a.b": lambda given: given, "bad.one": refuse}
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def interpreter() -> AsyncIterator[PythonRuntime]:
-    started = PythonRuntime(workers=1, slots=2)
+    started = PythonRuntime(workers=1, slots=2, cache_dir=image.BESIDE)
     await started.start()
     yield started
     await started.close()
@@ -61,7 +62,9 @@ async def test_an_idiom_of_python_runs_or_is_refused_with_a_hint(
 
 
 @pytest.mark.parametrize(
-    ("language", "idioms"), [("TypeScript", typescript.IDIOMS), ("Python", python.IDIOMS)], ids=["typescript", "python"]
+    ("language", "idioms"),
+    [("TypeScript", typescript.IDIOMS), ("Python", python.IDIOMS)],
+    ids=["typescript", "python"],
 )
 async def test_there_are_enough_idioms_and_the_figures_are_documented(language: str, idioms: dict[str, object]) -> None:
     refused = sum(expected is HINT for expected in idioms.values())

@@ -10,7 +10,7 @@ from executor.runtime.remote.host import SandboxHost
 from executor.runtime.remote.live_runs import LiveRuns
 from executor.runtime.remote.runtime import RemoteRuntime
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.remote.host_process import Callback, served
+from tests.runtime.remote.host_process import Callback, serve_app
 
 TOKEN = "exh_" + "t" * 43
 
@@ -26,7 +26,7 @@ async def runtime(cache_dir: Path, callback: Callback) -> AsyncIterator[RemoteRu
     local = TypeScriptRuntime(workers=1, slots=8, cache_dir=cache_dir)
     await local.start()
     host = SandboxHost(Runtimes({"typescript": local}), token=TOKEN, places=8)
-    async with served(host) as url, served(callback) as callback_url:
+    async with serve_app(host) as url, serve_app(callback) as callback_url:
         remote = RemoteRuntime(url=url, token=TOKEN, callback_url=callback_url, runs=callback.runs)
         yield remote
         await remote.close()

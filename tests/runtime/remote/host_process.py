@@ -82,7 +82,7 @@ class Callback:
         self.requests += 1
         try:
             run = self.runs.authenticate(scope["path"], request.headers.get("authorization"))
-            response = Response(orjson.dumps(await run.tell(messages.loads(await request.body()))))
+            response = Response(orjson.dumps(await run.exchange(messages.loads(await request.body()))))
         except ExecutorError as error:
             response = Response(error.message, error.status)
         if self.drop:
@@ -92,7 +92,7 @@ class Callback:
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[str]:
+async def serve_app(app: Any) -> AsyncIterator[str]:
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)

@@ -13,7 +13,7 @@ from executor.settings import Settings
 from tests.execution import test_runtime_parity
 from tests.execution.conftest import harness, ledger, reopen, shared_state
 from tests.execution.test_runtime_parity import RuntimeCase
-from tests.runtime.remote.host_process import Callback, HostProcess, served
+from tests.runtime.remote.host_process import Callback, HostProcess, serve_app
 
 __all__ = ["harness", "ledger", "reopen"]
 LEFT_OUT = {
@@ -49,5 +49,5 @@ async def settings(
     monkeypatch.setattr("executor.daemon.wiring.runtimes.LiveRuns", lambda: callback.runs)
     environ = {"EXECUTOR_DATA_DIR": str(tmp_path / "data"), "EXECUTOR_STATE_DIR": str(shared_state(tmp_path_factory))}
     local = Settings.load({**environ, "EXECUTOR_WORKERS": "1", "EXECUTOR_SLOTS": "8"})
-    async with served(callback) as url:
+    async with serve_app(callback) as url:
         yield replace(local, remote_url=host.url, remote_token_file=host.token_file, remote_callback_url=url)

@@ -69,7 +69,7 @@ def begin(daemon: Daemon, code: str, wait: float = 0) -> Any:
     return daemon.post("/v1/executions", {"code": code, "runtime": "remote", "wait": wait})
 
 
-def ended(daemon: Daemon, execution: Any) -> Any:
+def wait_for_end(daemon: Daemon, execution: Any) -> Any:
     path = f"/v1/executions/{execution['executionId']}"
     return wait_for(lambda: view if (view := daemon.get(path))["status"] not in ("running", "queued") else None)
 
@@ -88,7 +88,7 @@ def test_a_host_that_is_killed_and_restarted_loses_nothing_and_does_nothing_twic
         wait_for(lambda reached=reached: len(effects(ledger.effects)) >= reached)  # type: ignore[misc]
         host.kill()
         host.start()
-    view = ended(daemon, execution)
+    view = wait_for_end(daemon, execution)
     assert view["status"] == "completed", view
     assert view["result"] == [f"a{n}b{n}" for n in range(12)]
     assert set(Counter(effects(ledger.effects)).values()) == {1}
@@ -104,7 +104,7 @@ def test_a_host_that_was_silent_and_comes_back_can_do_no_harm(
     host.signal(signal.SIGSTOP)
     wait_for(lambda: "is lost: it stopped answering" in (daemon.state_dir / "daemon.log").read_text())
     host.signal(signal.SIGCONT)
-    view = ended(daemon, execution)
+    view = wait_for_end(daemon, execution)
     assert view["status"] == "completed", view
     assert len(effects(ledger.effects)) == 24
     assert set(Counter(effects(ledger.effects)).values()) == {1}
@@ -115,16 +115,16 @@ def test_an_execution_whose_host_is_away_goes_on_when_it_is_back(daemon: Daemon,
     execution = begin(daemon, "return 6 * 7")
     assert daemon.get(f"/v1/executions/{execution['executionId']}")["status"] == "running"
     host.start()
-    assert ended(daemon, execution)["result"] == 42
+    assert wait_for_end(daemon, execution)["result"] == 42
 
 
 def test_a_daemon_that_is_killed_leaves_no_run_behind_on_the_host(daemon: Daemon, host: HostProcess) -> None:
     execution = begin(daemon, "return (await tools.ledger.slow.wait({ms: 1500})).waited")
-    wait_for(lambda: asked(host)["runs"] == 1)
+    wait_for(lambda: ask(host)["runs"] == 1)
     daemon.kill()
-    wait_for(lambda: asked(host)["runs"] == 0)
+    wait_for(lambda: ask(host)["runs"] == 0)
     daemon.start()
-    view = ended(daemon, execution)
+    view = wait_for_end(daemon, execution)
     assert (view["status"], view["result"]) == ("completed", "1500")
 
 
@@ -139,7 +139,7 @@ def test_the_doctor_tells_of_the_host_whether_it_answers_or_not(tmp_path: Path, 
     assert (found.status, "does not answer" in found.message) == ("warning", True)
 
 
-def asked(host: HostProcess, token: str | None = None, **headers: str) -> Any:
+def ask(host: HostProcess, token: str | None = None, **headers: str) -> Any:
     token = host.token_file.read_text().strip() if token is None else token
     connection = http.client.HTTPConnection(host.host, host.port, timeout=120)
     try:
@@ -151,9 +151,9 @@ def asked(host: HostProcess, token: str | None = None, **headers: str) -> Any:
 
 
 def test_a_host_tells_nothing_without_its_token(host: HostProcess) -> None:
-    assert asked(host)["status"] == 200
-    assert "typescript" in asked(host)["runtimes"]
-    for refused in (asked(host, "exh_" + "x" * 43), asked(host, ""), asked(host, Origin="http://evil.example")):
+    assert ask(host)["status"] == 200
+    assert "typescript" in ask(host)["runtimes"]
+    for refused in (ask(host, "exh_" + "x" * 43), ask(host, ""), ask(host, Origin="http://evil.example")):
         assert refused["status"] == 401
         assert "runtimes" not in refused
     assert host.token_file.stat().st_mode & 0o077 == 0
@@ -166,7 +166,7 @@ def test_a_wrong_token_fails_the_execution_with_what_to_check(tmp_path: Path, ho
     daemon = Daemon(tmp_path, **{**host.variables, "EXECUTOR_REMOTE_TOKEN_FILE": str(wrong)})
     daemon.start()
     try:
-        view = ended(daemon, begin(daemon, "return 1"))
+        view = wait_for_end(daemon, begin(daemon, "return 1"))
     finally:
         daemon.stop()
     assert (view["status"], view["error"]["code"]) == ("failed", "remote_refused")

@@ -22,11 +22,11 @@ from tests.runtime.remote.host_process import Callback
 CALL = Step(proposals=(Proposal(1, "tool", "a.b", "{}"),))
 
 
-def told(number: int, step: Step) -> dict[str, Any]:
+def step_message(number: int, step: Step) -> dict[str, Any]:
     return {"steps": [messages.encode_step(number, step)]}
 
 
-async def begun(run: LiveRun) -> asyncio.Future[Step]:
+async def begin_run(run: LiveRun) -> asyncio.Future[Step]:
     first = asyncio.ensure_future(run.start(program("return await tools.a.b({})")))
     await asyncio.sleep(0)
     return first
@@ -45,15 +45,15 @@ async def test_every_kind_of_step_reads_as_it_was_written() -> None:
 
 async def test_a_message_that_comes_again_is_harmless() -> None:
     run, _ = LiveRuns().begin()
-    first = await begun(run)
-    assert (await run.tell({}))["program"]["code"] == (await run.tell({}))["program"]["code"]
-    answering = asyncio.ensure_future(run.tell(told(0, CALL)))
+    first = await begin_run(run)
+    assert (await run.exchange({}))["program"]["code"] == (await run.exchange({}))["program"]["code"]
+    answering = asyncio.ensure_future(run.exchange(step_message(0, CALL)))
     assert await first == CALL
     second = asyncio.ensure_future(run.answer(Answer(1, CLOCK, value="7")))
-    for asked in (await answering, await run.tell(told(0, CALL)), await run.tell({})):
+    for asked in (await answering, await run.exchange(step_message(0, CALL)), await run.exchange({})):
         assert asked["answers"] == [{"number": 1, "seq": 1, "clockMs": CLOCK, "value": "7", "error": None}]
     for _ in range(2):
-        assert await run.tell(told(1, Step(value="7"))) == {"ended": True}
+        assert await run.exchange(step_message(1, Step(value="7"))) == {"ended": True}
     assert (await second).value == "7"
 
 
@@ -73,8 +73,8 @@ async def test_a_message_that_comes_again_is_harmless() -> None:
 )
 async def test_a_message_that_makes_no_sense_ends_the_run(message: dict[str, Any]) -> None:
     run, _ = LiveRuns().begin()
-    first = await begun(run)
-    assert await run.tell(message) == {"ended": True}
+    first = await begin_run(run)
+    assert await run.exchange(message) == {"ended": True}
     with pytest.raises(SandboxLost) as caught:
         await first
     assert caught.value.details["innocent"] is False
@@ -106,9 +106,9 @@ async def test_a_token_opens_its_own_run_and_only_while_it_lives() -> None:
 async def test_a_run_that_was_given_up_takes_nothing_from_a_host_that_comes_back() -> None:
     runs = LiveRuns()
     run, _ = runs.begin()
-    first = await begun(run)
+    first = await begin_run(run)
     runs.end(run)
-    assert await run.tell(told(0, CALL)) == {"ended": True}
+    assert await run.exchange(step_message(0, CALL)) == {"ended": True}
     with pytest.raises(SandboxLost):
         await first
 

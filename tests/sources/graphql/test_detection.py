@@ -9,12 +9,12 @@ from tests.sources.graphql.service import SDL, Service
 from tests.sources.upstream import Reply, Upstream, as_json
 
 
-def asked(upstream: Upstream, path: str = "/graphql") -> SourceRequest:
+def request_for(upstream: Upstream, path: str = "/graphql") -> SourceRequest:
     return SourceRequest(location=upstream.url + path, consented=Consent(private_network=True))
 
 
 async def test_an_endpoint_is_recognised_by_its_answer(kind: GraphQL, service: Service, upstream: Upstream) -> None:
-    found = await kind.probe(asked(upstream))
+    found = await kind.probe(request_for(upstream))
     assert found is not None
     assert (found.kind, found.location, found.transport, found.auth) == (
         "graphql",
@@ -28,20 +28,20 @@ async def test_an_endpoint_is_recognised_by_its_answer(kind: GraphQL, service: S
 @pytest.mark.parametrize("path", ["/graphql", "/api/graphql", "/query"])
 async def test_the_root_of_a_host_is_asked_at_the_usual_places(kind: GraphQL, upstream: Upstream, path: str) -> None:
     upstream.routes[path] = Service()
-    found = await kind.probe(asked(upstream, "/"))
+    found = await kind.probe(request_for(upstream, "/"))
     assert found is not None
     assert found.location == found.base_url == upstream.url + path
 
 
 async def test_any_other_address_is_asked_alone(kind: GraphQL, service: Service, upstream: Upstream) -> None:
-    assert await kind.probe(asked(upstream, "/v1/things")) is None
+    assert await kind.probe(request_for(upstream, "/v1/things")) is None
     assert [got.target for got in upstream.requests] == ["/v1/things"]
 
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_an_endpoint_that_wants_a_login_says_so(kind: GraphQL, upstream: Upstream, status: int) -> None:
     upstream.routes["/graphql"] = as_json({"message": "no"}, status, **{"WWW-Authenticate": 'Bearer realm="x"'})
-    found = await kind.probe(asked(upstream))
+    found = await kind.probe(request_for(upstream))
     assert found is not None
     assert [(one.name, one.type) for one in found.auth] == [("authorization", "http-bearer")]
     assert found.note
@@ -49,7 +49,7 @@ async def test_an_endpoint_that_wants_a_login_says_so(kind: GraphQL, upstream: U
 
 async def test_errors_of_graphql_are_recognised_too(kind: GraphQL, upstream: Upstream) -> None:
     upstream.routes["/x"] = as_json({"errors": [{"message": "Unauthenticated", "locations": []}]})
-    found = await kind.probe(asked(upstream, "/x"))
+    found = await kind.probe(request_for(upstream, "/x"))
     assert found is not None
     assert len(found.auth) == 1
 
@@ -70,7 +70,7 @@ async def test_errors_of_graphql_are_recognised_too(kind: GraphQL, upstream: Ups
 )
 async def test_what_is_not_graphql_is_not_claimed(kind: GraphQL, upstream: Upstream, reply: Reply) -> None:
     upstream.routes["/api"] = reply
-    assert await kind.probe(asked(upstream, "/api")) is None
+    assert await kind.probe(request_for(upstream, "/api")) is None
 
 
 async def test_a_host_that_is_not_there_is_an_error(kind: GraphQL, upstream: Upstream) -> None:
@@ -101,7 +101,7 @@ async def test_documents_are_recognised_by_their_look(kind: GraphQL, document: b
 
 async def test_the_address_of_a_schema_file_is_recognised(kind: GraphQL, upstream: Upstream) -> None:
     upstream.routes["/schema.graphql"] = Reply(200, SDL.encode())
-    found = await kind.probe(asked(upstream, "/schema.graphql"))
+    found = await kind.probe(request_for(upstream, "/schema.graphql"))
     assert found is not None
     assert "base URL" in found.note
     assert [got.method for got in upstream.requests] == ["GET"]

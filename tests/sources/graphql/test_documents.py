@@ -100,15 +100,15 @@ async def test_introspection_and_directives_of_the_service_pass(call: Call) -> N
     assert found == {"__type": {"name": "Post"}, "count": 2}
 
 
-def nested(depth: int) -> str:
+def nested_query(depth: int) -> str:
     return "{ user(id: 1) " + "{ friends " * depth + "{ id }" + " }" * (depth + 1)
 
 
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        (nested(40), "levels deep"),
-        (nested(2_000), "nested too deeply|levels deep"),
+        (nested_query(40), "levels deep"),
+        (nested_query(2_000), "nested too deeply|levels deep"),
         ("{ " + "count " * 6_000 + "}", "tokens"),
         ("{ count } # " + "x" * 100_000, "longer than"),
         ("{ count }" + "".join(f" fragment F{n} on User {{ id }}" for n in range(101)), "fragments"),

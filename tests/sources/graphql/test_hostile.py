@@ -30,7 +30,7 @@ def read(document: str | dict[str, Any], **given: Any) -> Loaded:
     return loader.build_catalog(request, data, ENDPOINT, [])
 
 
-def named(name: Any, kind: str = "SCALAR") -> dict[str, Any]:
+def type_reference(name: Any, kind: str = "SCALAR") -> dict[str, Any]:
     return {"kind": kind, "name": name, "ofType": None}
 
 
@@ -40,7 +40,7 @@ def introspection(fields: list[Any], *types: Any) -> dict[str, Any]:
 
 
 def field(name: Any, type: Any = None, args: Any = ()) -> dict[str, Any]:
-    return {"name": name, "type": type or named("String"), "args": list(args)}
+    return {"name": name, "type": type or type_reference("String"), "args": list(args)}
 
 
 def test_names_with_a_meaning_of_their_own_become_harmless() -> None:
@@ -85,13 +85,18 @@ def test_broken_parts_are_left_out_and_named() -> None:
                 field(7),
                 None,
                 field("untyped", {"kind": "LIST"}),
-                field("unknown", named("Nowhere", "OBJECT")),
-                field("wrong", named("In", "INPUT_OBJECT")),
-                field("optional", args=[{"name": "x", "type": named("Nowhere")}]),
-                field("needed", args=[{"name": "x", "type": {"kind": "NON_NULL", "ofType": named("Nowhere")}}]),
-                field("output", args=[{"name": "x", "type": {"kind": "NON_NULL", "ofType": named("Query", "OBJECT")}}]),
+                field("unknown", type_reference("Nowhere", "OBJECT")),
+                field("wrong", type_reference("In", "INPUT_OBJECT")),
+                field("optional", args=[{"name": "x", "type": type_reference("Nowhere")}]),
+                field(
+                    "needed", args=[{"name": "x", "type": {"kind": "NON_NULL", "ofType": type_reference("Nowhere")}}]
+                ),
+                field(
+                    "output",
+                    args=[{"name": "x", "type": {"kind": "NON_NULL", "ofType": type_reference("Query", "OBJECT")}}],
+                ),
             ],
-            {"kind": "INPUT_OBJECT", "name": "In", "inputFields": [{"name": "a", "type": named("Int")}]},
+            {"kind": "INPUT_OBJECT", "name": "In", "inputFields": [{"name": "a", "type": type_reference("Int")}]},
             {"kind": "OBJECT", "name": "String", "fields": [field("evil")]},
             {"kind": "STRANGE", "name": "Odd"},
             "not a type",
@@ -105,7 +110,7 @@ def test_broken_parts_are_left_out_and_named() -> None:
 
 
 def test_types_wrapped_without_end_are_left_out() -> None:
-    deep: dict[str, Any] = named("String")
+    deep: dict[str, Any] = type_reference("String")
     for _ in range(200):
         deep = {"kind": "LIST", "ofType": deep}
     loaded = read(introspection([field("deep", deep), field("good")]))
@@ -225,9 +230,9 @@ def test_a_long_chain_of_types_and_inputs_is_no_matter(kind: GraphQL) -> None:
 
 async def test_defaults_that_can_not_be_read_still_make_arguments_optional(kind: GraphQL) -> None:
     arguments = [
-        {"name": "a", "type": {"kind": "NON_NULL", "ofType": named("Int")}, "defaultValue": "[" * 5_000},
-        {"name": "b", "type": {"kind": "NON_NULL", "ofType": named("Int")}, "defaultValue": "}{"},
-        {"name": "c", "type": named("Int"), "defaultValue": "5"},
+        {"name": "a", "type": {"kind": "NON_NULL", "ofType": type_reference("Int")}, "defaultValue": "[" * 5_000},
+        {"name": "b", "type": {"kind": "NON_NULL", "ofType": type_reference("Int")}, "defaultValue": "}{"},
+        {"name": "c", "type": type_reference("Int"), "defaultValue": "5"},
     ]
     loaded = read(introspection([field("x", args=arguments)]))
     schema = tool_of(loaded, "query.x").input_schema

@@ -24,7 +24,9 @@ class Server:
 
     def __init__(self, upstream: Upstream) -> None:
         self.sessions = 0
-        self.on_call: Callable[[Got, Handler], Reply | None] = lambda got, handler: self.answer(got, said("done"))
+        self.on_call: Callable[[Got, Handler], Reply | None] = lambda got, handler: self.answer(
+            got, text_result("done")
+        )
         upstream.routes["/mcp"] = self.handle
 
     def handle(self, got: Got, handler: Handler) -> Reply | None:
@@ -46,7 +48,7 @@ class Server:
         return reply
 
 
-def said(words: str) -> dict[str, Any]:
+def text_result(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}]}
 
 
@@ -55,7 +57,7 @@ def server(upstream: Upstream) -> Server:
     return Server(upstream)
 
 
-async def refused(connect: McpConnector, upstream: Upstream) -> ToolError:
+async def call_and_fail(connect: McpConnector, upstream: Upstream) -> ToolError:
     connected = await connect.to_url(f"{upstream.url}/mcp")
     with pytest.raises(ToolError) as failed:
         await connected.call("work")
@@ -112,7 +114,7 @@ async def test_a_redirect_to_another_origin_is_not_followed(
     connect: McpConnector, upstream: Upstream, elsewhere: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: Reply(307, b"", {"Location": f"{elsewhere.url}/mcp"})
-    error = await refused(connect, upstream)
+    error = await call_and_fail(connect, upstream)
     assert error.tool_code == "egress_refused" and elsewhere.url in error.message
     assert not elsewhere.requests
 
@@ -132,7 +134,7 @@ async def test_a_call_that_is_refused_for_want_of_a_login_was_not_carried_out(
     connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: Reply(401, b"", {"WWW-Authenticate": "Bearer"})
-    error = await refused(connect, upstream)
+    error = await call_and_fail(connect, upstream)
     assert error.http_status == 401 and error.tool_details["sent"] is False and not error.retryable
 
 
@@ -151,7 +153,7 @@ async def test_a_session_that_the_server_has_ended_is_opened_again_and_the_call_
         if got.headers["mcp-session-id"] == dead:
             return refusal
         carried_out.append(got)
-        return server.answer(got, said("again"))
+        return server.answer(got, text_result("again"))
 
     server.on_call = only_new
     assert await connected.call("work") == "again" and len(carried_out) == 1
@@ -165,7 +167,7 @@ async def test_an_answer_that_breaks_off_fails_only_its_own_call(
     with pytest.raises(ToolError) as cut:
         await connected.call("work")
     assert cut.value.tool_code == "upstream_unreachable" and cut.value.tool_details == {"sent": True}
-    server.on_call = lambda got, handler: server.answer(got, said("fine"))
+    server.on_call = lambda got, handler: server.answer(got, text_result("fine"))
     before = server.sessions
     assert await connected.call("work") == "fine" and server.sessions == before
 
@@ -184,7 +186,7 @@ async def test_an_answer_without_end_is_cut_off(
             return
 
     server.on_call = endless
-    error = await refused(connect, upstream)
+    error = await call_and_fail(connect, upstream)
     assert error.tool_code == "result_too_large"
 
 
@@ -192,18 +194,18 @@ async def test_a_compressed_answer_is_refused_unread(connect: McpConnector, upst
     server.on_call = lambda got, handler: Reply(
         200, b"x", {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     )
-    assert "compressed" in (await refused(connect, upstream)).message
+    assert "compressed" in (await call_and_fail(connect, upstream)).message
 
 
 async def test_an_error_of_the_server_tells_its_status_or_its_own_words(
     connect: McpConnector, upstream: Upstream, server: Server
 ) -> None:
     server.on_call = lambda got, handler: Reply(503, b"<h1>busy</h1>", {"Content-Type": "text/html"})
-    error = await refused(connect, upstream)
+    error = await call_and_fail(connect, upstream)
     assert error.tool_code == "upstream_unreachable" and error.http_status == 503
     said_so = {"jsonrpc": "2.0", "error": {"code": -32000, "message": "out of paper", "data": {"tray": 2}}}
     server.on_call = lambda got, handler: as_json(said_so, 500)
-    error = await refused(connect, upstream)
+    error = await call_and_fail(connect, upstream)
     assert error.tool_code == "upstream_error" and "out of paper" in error.message
     assert error.tool_details == {"code": -32000, "message": "out of paper", "data": {"tray": 2}}
 
@@ -239,7 +241,7 @@ async def test_a_redirect_from_https_to_http_is_refused_also_at_the_same_host() 
 
 
 def as_events(server: Server, got: Got) -> Reply:
-    body = server.answer(got, said("done")).body
+    body = server.answer(got, text_result("done")).body
     return Reply(200, b"event: message\ndata: " + body + b"\n\n", {"Content-Type": "text/event-stream"})
 
 
@@ -290,7 +292,7 @@ async def test_a_server_that_never_answers_costs_only_its_own_call(
         with pytest.raises(ToolError) as late:
             await connected.call("work")
         assert late.value.tool_code == "upstream_timeout" and late.value.tool_details == {"sent": True}
-    server.on_call = lambda got, handler: server.answer(got, said("done"))
+    server.on_call = lambda got, handler: server.answer(got, text_result("done"))
     assert await connected.call("work") == "done" and len(gone) == 2
     await connect.kind.close()
 

@@ -58,7 +58,7 @@ async def kind() -> AsyncIterator[Mcp]:
     await egress.close()
 
 
-async def loaded(kind: Mcp, upstream: Upstream, server: Server) -> tuple[Source, Tool]:
+async def load_server(kind: Mcp, upstream: Upstream, server: Server) -> tuple[Source, Tool]:
     upstream.routes["/mcp"] = server
     request = SourceRequest(
         location=f"{upstream.url}/mcp", options={"transport": "http"}, consented=Consent(private_network=True)
@@ -69,7 +69,7 @@ async def loaded(kind: Mcp, upstream: Upstream, server: Server) -> tuple[Source,
 
 async def test_what_counts_as_a_read_waits_and_is_sent_again(kind: Mcp, upstream: Upstream) -> None:
     server = Server(2, **{"Retry-After": "0"})
-    source, tool = await loaded(kind, upstream, server)
+    source, tool = await load_server(kind, upstream, server)
     seen: list[int] = []
     RETRIES.set(Retries(60, lambda: 60, lambda status, seconds, attempt: seen.append(status)))
     assert json.loads(await kind.invoke(source, replace(tool, effect="read"), {}, "")) == "seen"
@@ -81,7 +81,7 @@ async def test_anything_else_is_sent_once_and_known_not_to_be_done(
     kind: Mcp, upstream: Upstream, headers: dict[str, str], details: dict[str, Any]
 ) -> None:
     server = Server(9, **headers)
-    source, tool = await loaded(kind, upstream, server)
+    source, tool = await load_server(kind, upstream, server)
     RETRIES.set(Retries(60, lambda: 60, lambda status, seconds, attempt: None))
     with pytest.raises(ToolError, match="answered 429") as caught:
         await kind.invoke(source, tool, {}, "")

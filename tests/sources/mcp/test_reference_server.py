@@ -31,11 +31,11 @@ def addresses() -> Any:
 @pytest.fixture(params=TRANSPORTS)
 async def connected(request: pytest.FixtureRequest, connect: McpConnector) -> Connected:
     if request.param == "stdio":
-        return await started(connect)
+        return await start_server(connect)
     return await connect.to_url(request.getfixturevalue("addresses")[request.param])
 
 
-async def started(connect: McpConnector) -> Connected:
+async def start_server(connect: McpConnector) -> Connected:
     return await connect.to_line(node(), server_of_npm("server-everything"), "stdio")
 
 
@@ -98,7 +98,7 @@ async def test_a_command_sees_nothing_of_the_daemons_environment(
     connect: McpConnector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_DAEMON", "s3cret")
-    connected = await started(connect)
+    connected = await start_server(connect)
     seen = orjson.loads(await connected.call("get-env"))
     assert set(seen) <= {"PATH", "HOME", "LANG"}
 
@@ -115,7 +115,7 @@ def servers() -> set[int]:
 
 
 async def test_a_command_killed_between_calls_is_started_again(connect: McpConnector) -> None:
-    connected = await started(connect)
+    connected = await start_server(connect)
     (before,) = servers()
     os.kill(before, signal.SIGKILL)
     with suppress(psutil.NoSuchProcess):  # it was buried already; in any case, nothing here has heard of it yet
@@ -125,7 +125,7 @@ async def test_a_command_killed_between_calls_is_started_again(connect: McpConne
 
 
 async def test_a_call_whose_command_is_killed_meanwhile_is_not_made_again(connect: McpConnector) -> None:
-    connected = await started(connect)
+    connected = await start_server(connect)
     (before,) = servers()
     written = asyncio.create_task(connected.call("trigger-long-running-operation", duration=60, steps=1))
     assert await connected.call("echo", message="after it") == "Echo: after it"  # so the first one has arrived

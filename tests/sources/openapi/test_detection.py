@@ -25,7 +25,7 @@ async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
     yield OpenApi(egress)
 
 
-async def probed(kind: OpenApi, upstream: Upstream, place: str = "", **parts: Any) -> Probe | None:
+async def probe_place(kind: OpenApi, upstream: Upstream, place: str = "", **parts: Any) -> Probe | None:
     return await kind.probe(
         SourceRequest(location=upstream.url + place, consented=Consent(private_network=True), **parts)
     )
@@ -37,7 +37,7 @@ def page(text: str, **headers: str) -> Reply:
 
 async def test_a_document_is_recognised_with_all_that_is_to_know(kind: OpenApi, upstream: Upstream) -> None:
     upstream.routes["/o.json"] = as_json(DOCUMENT)
-    found = await probed(kind, upstream, "/o.json")
+    found = await probe_place(kind, upstream, "/o.json")
     assert found is not None
     assert (found.kind, found.location, found.name, found.namespace) == (
         "openapi",
@@ -59,14 +59,14 @@ async def test_a_document_is_recognised_with_all_that_is_to_know(kind: OpenApi, 
 async def test_the_usual_places_are_tried(kind: OpenApi, upstream: Upstream, place: str) -> None:
     upstream.routes["/"] = page("<html>Welcome</html>")
     upstream.routes[place] = as_json(DOCUMENT)
-    found = await probed(kind, upstream, "/")
+    found = await probe_place(kind, upstream, "/")
     assert found is not None and found.location == upstream.url + place
 
 
 async def test_places_under_the_address_come_before_those_of_the_host(kind: OpenApi, upstream: Upstream) -> None:
     upstream.routes["/api/v2/openapi.json"] = as_json(DOCUMENT)
     upstream.routes["/openapi.json"] = as_json(DOCUMENT)
-    found = await probed(kind, upstream, "/api/v2")
+    found = await probe_place(kind, upstream, "/api/v2")
     assert found is not None and found.location == upstream.url + "/api/v2/openapi.json"
 
 
@@ -90,7 +90,7 @@ async def test_a_page_leads_to_its_document(kind: OpenApi, upstream: Upstream, r
     script = b'window.ui = SwaggerUIBundle({ url: "/spec/here.yaml" })'
     upstream.routes["/swagger-initializer.js"] = Reply(200, script, {"Content-Type": "application/javascript"})
     upstream.routes["/swagger-config"] = as_json({"urls": [{"url": "/spec/here.yaml"}]})
-    found = await probed(kind, upstream, "/")
+    found = await probe_place(kind, upstream, "/")
     assert found is not None and "/spec/" in found.location
 
 
@@ -100,13 +100,13 @@ async def test_an_api_catalog_leads_to_the_document(kind: OpenApi, upstream: Ups
         200, json.dumps(links).encode(), {"Content-Type": "application/linkset+json"}
     )
     upstream.routes["/deep/spec.json"] = as_json(DOCUMENT)
-    found = await probed(kind, upstream, "/")
+    found = await probe_place(kind, upstream, "/")
     assert found is not None and found.location.endswith("/deep/spec.json")
 
 
 async def test_what_is_no_document_is_not_of_this_kind(kind: OpenApi, upstream: Upstream) -> None:
     upstream.otherwise = as_json({"hello": "openapi"})
-    assert await probed(kind, upstream, "/graphql") is None
+    assert await probe_place(kind, upstream, "/graphql") is None
     assert len(upstream.requests) <= 30
 
 
@@ -114,7 +114,7 @@ async def test_a_page_can_not_lead_to_another_origin(kind: OpenApi, upstream: Up
     elsewhere.routes["/o.json"] = as_json(DOCUMENT)
     upstream.routes["/"] = page(f'<link rel="service-desc" href="{elsewhere.url}/o.json">')
     with pytest.raises(DocumentInvalid, match="on another origin") as raised:
-        await probed(kind, upstream, "/")
+        await probe_place(kind, upstream, "/")
     assert elsewhere.url in raised.value.hint and elsewhere.connections == 0
 
 
@@ -124,7 +124,7 @@ async def test_a_probe_raises_when_nothing_could_be_asked(kind: OpenApi, upstrea
     upstream.shutdown()
     upstream.server_close()
     with pytest.raises(SourceUnreachable):
-        await probed(kind, upstream)
+        await probe_place(kind, upstream)
 
 
 async def test_a_document_that_is_given_needs_no_asking(kind: OpenApi) -> None:
@@ -146,7 +146,7 @@ async def test_a_broken_document_is_told_what_is_wrong(
 ) -> None:
     upstream.routes["/o.yaml"] = Reply(200, text)
     with pytest.raises(DocumentInvalid, match=said):
-        await probed(kind, upstream, "/o.yaml")
+        await probe_place(kind, upstream, "/o.yaml")
     with pytest.raises(DocumentInvalid, match=said):
         kinds = Kinds.of({"openapi": kind, "none": Nothing()})  # type: ignore[dict-item]
         await detection.probe(kinds, SourceRequest(location="o.yaml", document=text))
@@ -184,7 +184,7 @@ async def test_a_page_leads_to_its_document_in_many_ways(
 ) -> None:
     upstream.routes["/"] = page(f"<html>{text}</html>")
     upstream.routes[place.partition("?")[0]] = as_json(DOCUMENT)
-    found = await probed(kind, upstream, "/")
+    found = await probe_place(kind, upstream, "/")
     assert found is not None and found.location == upstream.url + place
 
 
@@ -192,7 +192,7 @@ async def test_a_page_that_links_to_a_page_of_the_document_leads_to_it(kind: Ope
     upstream.routes["/"] = page('<a href="/developers">Swagger</a>')
     upstream.routes["/developers"] = page('<redoc spec-url="/deep/one.json"></redoc>')
     upstream.routes["/deep/one.json"] = as_json(DOCUMENT)
-    found = await probed(kind, upstream, "/")
+    found = await probe_place(kind, upstream, "/")
     assert found is not None and found.location.endswith("/deep/one.json")
 
 

@@ -37,20 +37,20 @@ def endless(got: Got, handler: Handler) -> None:
 
 
 @cache
-def packed() -> bytes:
+def pack_zeros() -> bytes:
     """200 MB that take 1 MB on the way."""
     packer = zlib.compressobj(1)
     return b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(200)), packer.flush()])
 
 
-def inflated(got: Got, handler: Handler) -> None:
-    body = packed()
+def send_inflated(got: Got, handler: Handler) -> None:
+    body = pack_zeros()
     handler.wfile.write(HEAD + b"Content-Encoding: deflate\r\nContent-Length: %d\r\n\r\n" % len(body))
     with suppress(OSError):
         handler.wfile.write(body)
 
 
-def announced(got: Got, handler: Handler) -> None:
+def send_announced(got: Got, handler: Handler) -> None:
     handler.wfile.write(HEAD + b"Content-Length: 200000000\r\n\r\n[")
     with suppress(OSError):
         while True:
@@ -97,8 +97,8 @@ async def load(kind: OpenApi, upstream: Upstream) -> Any:
     ("script", "says"),
     [
         (endless, "more than 1,000,000 bytes"),
-        (inflated, "more than 1,000,000 bytes"),
-        (announced, "more than 1,000,000 bytes"),
+        (send_inflated, "more than 1,000,000 bytes"),
+        (send_announced, "more than 1,000,000 bytes"),
         (hangs_up, "closed the connection"),
         (hangs_up_at_once, "closed the connection"),
         (Reply(302, headers={"Location": "/openapi.json"}), "circle"),
@@ -169,7 +169,7 @@ async def test_a_part_that_changes_is_read_once_for_all_that_refer_to_it(kind: O
     assert loaded.definitions == {"A": {"const": 0}, "B": {"const": 0}}
 
 
-async def called(kind: OpenApi, upstream: Upstream, script: Any, responses: Any = None) -> ToolError:
+async def call_and_fail(kind: OpenApi, upstream: Upstream, script: Any, responses: Any = None) -> ToolError:
     upstream.routes["/openapi.json"] = as_json(document({"/s": {"get": {"responses": responses or answers({})}}}))
     upstream.routes["/s"] = script
     loaded = await load(kind, upstream)
@@ -183,8 +183,8 @@ async def called(kind: OpenApi, upstream: Upstream, script: Any, responses: Any 
     ("script", "code"),
     [
         (endless, "result_too_large"),
-        (inflated, "result_too_large"),
-        (announced, "result_too_large"),
+        (send_inflated, "result_too_large"),
+        (send_announced, "result_too_large"),
         (hangs_up, "upstream_unreachable"),
         (hangs_up_at_once, "upstream_unreachable"),
         (Reply(302, headers={"Location": "/s"}), "upstream_unreachable"),
@@ -198,11 +198,11 @@ async def called(kind: OpenApi, upstream: Upstream, script: Any, responses: Any 
 async def test_an_answer_that_is_none_is_a_typed_error(
     kind: OpenApi, upstream: Upstream, script: Any, code: str
 ) -> None:
-    assert (await called(kind, upstream, script)).tool_code == code
+    assert (await call_and_fail(kind, upstream, script)).tool_code == code
 
 
 async def test_an_answer_that_drips_ends_in_time(egress: Egress, upstream: Upstream, dripping: Any) -> None:
-    assert (await called(OpenApi(egress, call_seconds=0.3), upstream, dripping)).tool_code == "upstream_timeout"
+    assert (await call_and_fail(OpenApi(egress, call_seconds=0.3), upstream, dripping)).tool_code == "upstream_timeout"
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_references_in_circles_end_everywhere() -> None:
     assert {one.where for one in loaded.skipped} == {"/c", "GET /d"}
 
 
-def unbundled(folder: Path, count: int) -> Path:
+def write_unbundled(folder: Path, count: int) -> Path:
     """A document in many files, whose references stand in another order than their names sort in."""
     paths = {f"/p{number}": {"$ref": f"paths/{number * 7 % count}.json"} for number in range(count)}
     (folder / "paths").mkdir(parents=True)
@@ -207,7 +207,7 @@ print(*tools, *loaded.skipped, loaded.document_digest, sep="\\n")
 
 
 async def test_the_same_files_are_read_whatever_the_hash_seed(tmp_path: Path) -> None:
-    root = unbundled(tmp_path, 30)
+    root = write_unbundled(tmp_path, 30)
 
     async def read(seed: int) -> str:
         process = await asyncio.create_subprocess_exec(
@@ -226,7 +226,7 @@ async def test_the_same_files_are_read_whatever_the_hash_seed(tmp_path: Path) ->
 async def test_files_beyond_the_limit_are_said_once_with_a_remedy(
     kind: OpenApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = unbundled(tmp_path, 12)
+    root = write_unbundled(tmp_path, 12)
     monkeypatch.setattr(external_documents, "MAX_DOCUMENTS", 8)
     request = SourceRequest(location=str(root), document=root.read_bytes(), consented=Consent(private_network=True))
     loaded = await kind.load(request)

@@ -78,7 +78,7 @@ def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PLACES = [place for place in places(WHOLE) if place]
 
 
-def changed(place: tuple[Any, ...], value: Any) -> dict[str, Any]:
+def change_node(place: tuple[Any, ...], value: Any) -> dict[str, Any]:
     whole = copy.deepcopy(WHOLE)
     node: Any = whole
     for key in place[:-1]:
@@ -92,7 +92,7 @@ def changed(place: tuple[Any, ...], value: Any) -> dict[str, Any]:
     st.sampled_from(PLACES), values, st.dictionaries(st.sampled_from(["id", "q", "name", "body", "x", "odd"]), values)
 )
 def test_any_value_in_any_place_is_survived(place: tuple[Any, ...], value: Any, arguments: dict[str, Any]) -> None:
-    text = json.dumps(changed(place, value)).encode()
+    text = json.dumps(change_node(place, value)).encode()
     try:
         loaded = build_catalog(SourceRequest(location=LOCATION), text, LOCATION)
     except ExecutorError as error:

@@ -197,18 +197,18 @@ async def test_a_page_that_fails_fails_the_call(kind: OpenApi, upstream: Upstrea
     assert caught.value.http_status == 500
 
 
-def paged(parameters: list[dict[str, Any]], schema: Any, method: str = "get") -> list[str]:
+def paged_paths(parameters: list[dict[str, Any]], schema: Any, method: str = "get") -> list[str]:
     loaded = load({"/list": {method: {"operationId": "list", "parameters": parameters, "responses": answers(schema)}}})
     return [tool.path for tool in loaded.tools if tool.path.endswith(".all")]
 
 
 def test_what_does_not_tell_of_pages_has_no_such_tool() -> None:
-    assert paged([], INTEGERS) == []
-    assert paged(query("filter"), fields(items=INTEGERS)) == []
-    assert paged(query("cursor"), fields(name=TEXT, next_cursor=TEXT)) == []
-    assert paged(query("page", type="string"), INTEGERS) == []
-    assert paged(query("page"), INTEGERS, "post") == []
-    assert paged(query("page", "maxItems"), INTEGERS) == []
+    assert paged_paths([], INTEGERS) == []
+    assert paged_paths(query("filter"), fields(items=INTEGERS)) == []
+    assert paged_paths(query("cursor"), fields(name=TEXT, next_cursor=TEXT)) == []
+    assert paged_paths(query("page", type="string"), INTEGERS) == []
+    assert paged_paths(query("page"), INTEGERS, "post") == []
+    assert paged_paths(query("page", "maxItems"), INTEGERS) == []
 
 
 def test_the_tool_takes_the_other_arguments_and_its_limits() -> None:

@@ -12,7 +12,7 @@ from tests.sources.openapi.paged_lists import FLAG, NUMBER, TEXT, THINGS, Asked,
 from tests.sources.upstream import Reply, Upstream, as_json
 
 
-def numbered(base: int, total: int, shape: Any, behind: Any = None) -> Service:
+def numbered_service(base: int, total: int, shape: Any, behind: Any = None) -> Service:
     """Counts its pages from `base`, two items each; `shape(items, page, pages, is_last)` is its answer."""
 
     def answer(asked: Asked) -> Any:
@@ -50,7 +50,10 @@ async def test_no_page_is_lost_however_pages_are_numbered(egress: Egress, upstre
     listed = List(egress, upstream, [query("page"), query("size")], schema)
     for base in (0, 1):
         for total, behind in ((0, None), (1, None), (4, None), (5, as_json({"detail": "Invalid page."}, 404))):
-            assert await listed.all(numbered(base, total, shape, behind)) == (things(0, total), True), (base, total)
+            assert await listed.all(numbered_service(base, total, shape, behind)) == (things(0, total), True), (
+                base,
+                total,
+            )
 
 
 @pytest.mark.parametrize("words", ["Zero-based page number", "0-indexed page", "Page to get, starting from 0"])
@@ -58,12 +61,12 @@ async def test_a_description_may_say_that_pages_are_counted_from_zero(
     egress: Egress, upstream: Upstream, words: str
 ) -> None:
     listed = List(egress, upstream, [query("page", NUMBER, words)], THINGS)
-    assert await listed.all(numbered(0, 5, SHAPES["bare"][1])) == (things(0, 5), True)
+    assert await listed.all(numbered_service(0, 5, SHAPES["bare"][1])) == (things(0, 5), True)
 
 
 async def test_a_first_page_that_the_document_names_is_not_asked_for_twice(egress: Egress, upstream: Upstream) -> None:
     listed = List(egress, upstream, [query("page", {**NUMBER, "default": 1})], THINGS)
-    assert await listed.all(numbered(1, 3, SHAPES["bare"][1])) == (things(0, 3), True)
+    assert await listed.all(numbered_service(1, 3, SHAPES["bare"][1])) == (things(0, 3), True)
     assert [got.target for got in upstream.requests if got.target != "/openapi.json"] == [
         "/list", "/list?page=2", "/list?page=3",
     ]  # fmt: skip
@@ -72,7 +75,7 @@ async def test_a_first_page_that_the_document_names_is_not_asked_for_twice(egres
 async def test_a_list_shorter_than_its_service_says_is_not_called_complete(egress: Egress, upstream: Upstream) -> None:
     listed = List(egress, upstream, [query("page")], fields(items=THINGS, total=NUMBER))
     shape = lambda items, page, pages, is_last: {"items": items, "total": 9}  # noqa: E731 - as above
-    assert await listed.all(numbered(1, 3, shape)) == (things(0, 3), False)
+    assert await listed.all(numbered_service(1, 3, shape)) == (things(0, 3), False)
 
 
 async def test_a_total_ends_a_list_and_a_count_of_the_page_does_not(egress: Egress, upstream: Upstream) -> None:

@@ -28,7 +28,7 @@ async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
     yield OpenApi(egress)
 
 
-async def arrived(
+async def send_body(
     kind: OpenApi, upstream: Upstream, content: dict[str, Any], arguments: dict[str, Any], **parts: Any
 ) -> Got:
     operation = {"requestBody": {"content": content, "required": True}}
@@ -73,7 +73,7 @@ NESTED = {"type": "object", "properties": {"a": {"type": "object"}, "l": STRINGS
 )
 async def test_forms_follow_their_encoding(kind: OpenApi, upstream: Upstream, encoding: Any, expected: Any) -> None:
     arguments = {"a": {"b": 1}, "l": ["x", "y"], "t": "ü &=", "n": True}
-    got = await arrived(kind, upstream, {FORM: media(NESTED, encoding=encoding)}, arguments)
+    got = await send_body(kind, upstream, {FORM: media(NESTED, encoding=encoding)}, arguments)
     assert parse_qsl(got.body.decode()) == expected
     assert got.headers["content-type"] == FORM
 
@@ -114,7 +114,7 @@ async def test_multipart_carries_files_and_fields(kind: OpenApi, upstream: Upstr
         "meta": {"a": [1]},
         "tags": ["x", "y"],
     }
-    got = await arrived(kind, upstream, {"multipart/form-data": media(UPLOAD)}, arguments)
+    got = await send_body(kind, upstream, {"multipart/form-data": media(UPLOAD)}, arguments)
     assert parts_of(got) == [
         ("file", "x.png", "image/png", BINARY),
         ("more", "more", "application/octet-stream", b"just text"),
@@ -135,7 +135,7 @@ async def test_files_are_recognised_however_they_are_declared(kind: OpenApi, ups
     upload = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/F"}}}
     parts = {"components": {"schemas": {"Upload": upload, "F": {"type": "string", "format": "binary"}}}}
     file = {"base64": "AA=="}
-    got = await arrived(kind, upstream, content, {"a": file, "b": file, "c": file, "d": "AA=="}, **parts)
+    got = await send_body(kind, upstream, content, {"a": file, "b": file, "c": file, "d": "AA=="}, **parts)
     found = {name: (type, data) for name, _, type, data in parts_of(got)}
     assert found == {
         "a": ("application/octet-stream", b"\0"),
@@ -147,16 +147,16 @@ async def test_files_are_recognised_however_they_are_declared(kind: OpenApi, ups
 
 async def test_a_name_can_not_break_out_of_its_part(kind: OpenApi, upstream: Upstream) -> None:
     file = {"base64": "AA==", "filename": 'a"\r\nX-Evil: 1\r\n\r\n'}
-    got = await arrived(kind, upstream, {"multipart/form-data": media(UPLOAD)}, {"file": file, "title": "t"})
+    got = await send_body(kind, upstream, {"multipart/form-data": media(UPLOAD)}, {"file": file, "title": "t"})
     assert b"X-Evil: 1" in got.body and b"\nX-Evil" not in got.body
     with pytest.raises(ToolError):
         bad = {"base64": "AA==", "contentType": "text/plain\r\nX: y"}
-        await arrived(kind, upstream, {"multipart/form-data": media(UPLOAD)}, {"file": bad, "title": "t"})
+        await send_body(kind, upstream, {"multipart/form-data": media(UPLOAD)}, {"file": bad, "title": "t"})
 
 
 async def test_base64_that_is_none_is_refused(kind: OpenApi, upstream: Upstream) -> None:
     with pytest.raises(ToolError) as caught:
-        await arrived(kind, upstream, {"application/octet-stream": {}}, {"body": {"base64": "!!"}})
+        await send_body(kind, upstream, {"application/octet-stream": {}}, {"body": {"base64": "!!"}})
     assert caught.value.tool_code == "invalid_arguments"
     assert caught.value.tool_details["problems"][0]["at"] == "/body/base64"
 
@@ -181,18 +181,18 @@ async def test_base64_that_is_none_is_refused(kind: OpenApi, upstream: Upstream)
 async def test_other_bodies_arrive_as_they_are(
     kind: OpenApi, upstream: Upstream, media_type: str, body: Any, sent: bytes, type: str
 ) -> None:
-    got = await arrived(kind, upstream, {media_type: {}}, {"body": body})
+    got = await send_body(kind, upstream, {media_type: {}}, {"body": body})
     assert (got.body, got.headers["content-type"]) == (sent, type)
 
 
 async def test_a_form_that_is_text_is_sent_as_it_is(kind: OpenApi, upstream: Upstream) -> None:
-    got = await arrived(kind, upstream, {FORM: media({"type": "string"})}, {"body": "a=1&b=2"})
+    got = await send_body(kind, upstream, {FORM: media({"type": "string"})}, {"body": "a=1&b=2"})
     assert (got.body, got.headers["content-type"]) == (b"a=1&b=2", FORM)
 
 
 async def test_any_media_type_with_a_binary_schema_takes_a_file(kind: OpenApi, upstream: Upstream) -> None:
     binary = {"type": "string", "format": "binary"}
-    got = await arrived(kind, upstream, {"*/*": media(binary)}, {"body": {"base64": "/w=="}})
+    got = await send_body(kind, upstream, {"*/*": media(binary)}, {"body": {"base64": "/w=="}})
     assert (got.body, got.headers["content-type"]) == (b"\xff", "application/octet-stream")
 
 
@@ -211,7 +211,7 @@ async def test_of_several_media_types_the_plainest_is_sent(
     kind: OpenApi, upstream: Upstream, offered: list[str], chosen: str
 ) -> None:
     body: Any = "x" if "text/" in chosen else {"a": "1"}
-    got = await arrived(kind, upstream, dict.fromkeys(offered, media({})), {"body": body})
+    got = await send_body(kind, upstream, dict.fromkeys(offered, media({})), {"body": body})
     assert got.headers["content-type"].partition("; boundary")[0] == chosen
     if chosen.startswith("application/json"):
         assert json.loads(got.body) == {"a": "1"}

@@ -30,7 +30,7 @@ def strict(got: Got, handler: Handler) -> Reply:
     return as_json({"body": got.body.decode("utf-8", "replace")})
 
 
-async def sent(upstream: Upstream, method: str, body: dict[str, Any] | None, given: dict[str, Any]) -> str:
+async def send(upstream: Upstream, method: str, body: dict[str, Any] | None, given: dict[str, Any]) -> str:
     operation = {**OK, "requestBody": body} if body else OK
     upstream.routes["/openapi.json"] = as_json(document({"/thing": {method: operation}}))
     upstream.routes["/thing"] = strict
@@ -47,13 +47,13 @@ async def sent(upstream: Upstream, method: str, body: dict[str, Any] | None, giv
         await egress.close()
 
 
-def typed(media_type: str, schema: Any, **parts: Any) -> dict[str, Any]:
+def typed_body(media_type: str, schema: Any, **parts: Any) -> dict[str, Any]:
     return {"content": {media_type: {"schema": schema}}, **parts}
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "get", "options"])
 async def test_a_request_without_a_body_has_no_content_type(upstream: Upstream, method: str) -> None:
-    assert await sent(upstream, method, None, {}) == ""
+    assert await send(upstream, method, None, {}) == ""
 
 
 @pytest.mark.parametrize("method", ["post", "delete"])
@@ -63,33 +63,33 @@ async def test_a_request_without_a_body_has_no_content_type(upstream: Upstream, 
         json_body(FIELDS),
         json_body({"type": "array", "items": {}}),
         json_body({}),
-        typed("application/x-www-form-urlencoded", FIELDS),
-        typed("multipart/form-data", FIELDS),
-        typed("text/plain", {"type": "string"}),
-        typed("application/octet-stream", {"type": "string", "format": "binary"}),
+        typed_body("application/x-www-form-urlencoded", FIELDS),
+        typed_body("multipart/form-data", FIELDS),
+        typed_body("text/plain", {"type": "string"}),
+        typed_body("application/octet-stream", {"type": "string", "format": "binary"}),
     ],
 )
 async def test_an_optional_body_that_is_not_given_leaves_nothing_behind(
     upstream: Upstream, method: str, body: dict[str, Any]
 ) -> None:
-    assert await sent(upstream, method, body, {}) == ""
+    assert await send(upstream, method, body, {}) == ""
 
 
 @pytest.mark.parametrize("media_type", ["application/x-www-form-urlencoded", "multipart/form-data"])
 async def test_an_optional_form_of_nothing_is_no_body(upstream: Upstream, media_type: str) -> None:
-    assert await sent(upstream, "post", typed(media_type, FIELDS), {"a": None}) == ""
+    assert await send(upstream, "post", typed_body(media_type, FIELDS), {"a": None}) == ""
 
 
 async def test_a_required_form_of_nothing_has_no_type(upstream: Upstream) -> None:
-    form = typed("application/x-www-form-urlencoded", FIELDS, required=True)
-    assert await sent(upstream, "post", form, {}) == ""
-    assert await sent(upstream, "post", form, {"a": None}) == ""
+    form = typed_body("application/x-www-form-urlencoded", FIELDS, required=True)
+    assert await send(upstream, "post", form, {}) == ""
+    assert await send(upstream, "post", form, {"a": None}) == ""
 
 
 async def test_a_body_that_is_given_has_its_type(upstream: Upstream) -> None:
-    assert json.loads(await sent(upstream, "delete", json_body(FIELDS), {"a": "x"})) == {"a": "x"}
-    assert json.loads(await sent(upstream, "post", json_body(FIELDS), {"body": {}})) == {}
-    assert await sent(upstream, "post", typed("application/x-www-form-urlencoded", FIELDS), {"a": "x"}) == "a=x"
+    assert json.loads(await send(upstream, "delete", json_body(FIELDS), {"a": "x"})) == {"a": "x"}
+    assert json.loads(await send(upstream, "post", json_body(FIELDS), {"body": {}})) == {}
+    assert await send(upstream, "post", typed_body("application/x-www-form-urlencoded", FIELDS), {"a": "x"}) == "a=x"
 
 
 @pytest.mark.parametrize(("method", "status"), [("post", 307), ("post", 308), ("put", 303), ("get", 302)])

@@ -28,7 +28,7 @@ def one_tool(operation: dict[str, Any], method: str = "post", path: str = "/a", 
     return loaded.tools[0]
 
 
-def sent(operation: dict[str, Any], arguments: dict[str, Any], path: str = "/a", **parts: Any) -> Outgoing:
+def build_request(operation: dict[str, Any], arguments: dict[str, Any], path: str = "/a", **parts: Any) -> Outgoing:
     tool = one_tool(operation, path=path, **parts)
     return build("https://x.example", tool.binding, arrange(tool, arguments), "")
 
@@ -63,7 +63,7 @@ def test_lists_are_written_in_their_collection_format(format: str | None, writte
     parameter = {"name": "q", "in": "query", "type": "array", "items": {"type": "string"}}
     if format:
         parameter["collectionFormat"] = format
-    assert sent({"parameters": [parameter]}, {"q": ["a", "b"]}).url.partition("?")[2] == written
+    assert build_request({"parameters": [parameter]}, {"q": ["a", "b"]}).url.partition("?")[2] == written
 
 
 def test_the_type_of_a_parameter_is_its_schema() -> None:
@@ -86,7 +86,7 @@ def test_a_body_parameter_is_the_body_whatever_it_is_called() -> None:
     operation = {"parameters": [{"name": "payload", "in": "body", "required": True, "schema": schema}]}
     tool = one_tool(operation, definitions={"Thing": thing})
     assert tool.input_schema["required"] == ["name"]
-    outgoing = sent(operation, {"name": "x"}, definitions={"Thing": thing})
+    outgoing = build_request(operation, {"name": "x"}, definitions={"Thing": thing})
     assert (outgoing.body, outgoing.headers["Content-Type"]) == (b'{"name":"x"}', "application/json")
 
 
@@ -107,7 +107,7 @@ FIELDS = [
 
 
 def test_form_fields_are_sent_as_a_form() -> None:
-    outgoing = sent({"parameters": FIELDS}, {"name": "a b", "tags": ["x", "y"], "ids": [1, 2]})
+    outgoing = build_request({"parameters": FIELDS}, {"name": "a b", "tags": ["x", "y"], "ids": [1, 2]})
     assert outgoing.body == b"name=a%20b&tags=x,y&ids=1&ids=2"
     assert outgoing.headers["Content-Type"] == "application/x-www-form-urlencoded"
 
@@ -115,7 +115,7 @@ def test_form_fields_are_sent_as_a_form() -> None:
 def test_a_file_makes_the_form_multipart() -> None:
     file = {"name": "file", "in": "formData", "type": "file", "required": True}
     operation = {"consumes": ["application/x-www-form-urlencoded"], "parameters": [*FIELDS, file]}
-    outgoing = sent(operation, {"name": "a", "file": {"base64": "/wA=", "filename": "f.bin"}})
+    outgoing = build_request(operation, {"name": "a", "file": {"base64": "/wA=", "filename": "f.bin"}})
     assert outgoing.body is not None and b'name="file"; filename="f.bin"' in outgoing.body
     assert b"\r\n\r\n\xff\x00\r\n" in outgoing.body
     assert outgoing.headers["Content-Type"].startswith("multipart/form-data; boundary=")

@@ -43,7 +43,7 @@ def test_any_text_gives_a_harmless_name_and_always_the_same(
     assert SAFE.match(tool_names.tag_group(tag, "") or tool_names.path_group(path, ""))
 
 
-def made(
+def make_names(
     *operations: tuple[str, str, str, str], namespace: str = "shop", held: dict[str, str] | None = None
 ) -> list[str]:
     """(method, path, tag, operationId) each."""
@@ -78,25 +78,25 @@ def made(
 def test_names_have_no_repeated_words_versions_or_slugs(
     namespace: str, operation: tuple[str, str, str, str], name: str
 ) -> None:
-    assert made(operation, namespace=namespace) == [name]
+    assert make_names(operation, namespace=namespace) == [name]
 
 
 def test_a_tag_that_is_the_name_of_the_whole_is_no_group() -> None:
     whole = [
         ("post", f"/accounts/{part}/get", "plaid", f"accounts{part.title()}Get") for part in ("a1", "b", "c", "d", "e")
     ]
-    assert made(*whole, namespace="plaid")[1] == "accounts.bGet"
-    assert made(*whole[:2], namespace="plaid") == ["plaid.accountsA1Get", "plaid.accountsBGet"]
+    assert make_names(*whole, namespace="plaid")[1] == "accounts.bGet"
+    assert make_names(*whole[:2], namespace="plaid") == ["plaid.accountsA1Get", "plaid.accountsBGet"]
 
 
 def test_names_that_clash_say_more_of_themselves_instead_of_a_hash() -> None:
     one, other = ("get", "/a/{id}", "a", "read"), ("get", "/b/{name}", "a", "read")
-    assert made(one, other) == ["a.readById", "a.readByName"] == made(other, one)[::-1]
-    assert made(("get", "/a", "a", "do"), ("post", "/a", "a", "do")) == ["a.getDo", "a.postDo"]
-    assert made(("get", "/a/x", "a", "do"), ("get", "/a/y", "a", "do")) == ["a.getAX", "a.getAY"]
-    versions = made(("get", "/v1/t", "things_v1", "list"), ("get", "/v2/t", "things_v2", "list"))
+    assert make_names(one, other) == ["a.readById", "a.readByName"] == make_names(other, one)[::-1]
+    assert make_names(("get", "/a", "a", "do"), ("post", "/a", "a", "do")) == ["a.getDo", "a.postDo"]
+    assert make_names(("get", "/a/x", "a", "do"), ("get", "/a/y", "a", "do")) == ["a.getAX", "a.getAY"]
+    versions = make_names(("get", "/v1/t", "things_v1", "list"), ("get", "/v2/t", "things_v2", "list"))
     assert versions == ["thingsV1.list", "thingsV2.list"]
-    plural = made(
+    plural = make_names(
         ("put", "/x/{id}", "OrderItems", "OrderItems_PutOrderItem"),
         ("put", "/x", "OrderItems", "OrderItems_PutOrderItems"),
     )
@@ -110,12 +110,12 @@ def test_names_that_are_held_stay_and_newcomers_make_way() -> None:
         ("get", "/b", "b", "b"),
         ("get", "/c", "chat", "chat_postMessage"),
     )
-    assert made(*operations, held=old) == ["chat.chatPostMessage", "old_group.x_1f2e", "chat.postMessage"]
+    assert make_names(*operations, held=old) == ["chat.chatPostMessage", "old_group.x_1f2e", "chat.postMessage"]
 
 
 def test_long_names_lose_what_their_group_says_and_never_get_a_hash() -> None:
     long = "EnvelopeWorkflowStep_PutEnvelopeWorkflowStepDefinitionOfTheWholeEnvelopeWithEverythingInIt"
-    [name] = made(("put", "/x", "EnvelopeWorkflowDefinition", long), namespace="docusign")
+    [name] = make_names(("put", "/x", "EnvelopeWorkflowDefinition", long), namespace="docusign")
     assert len(name) <= 85 and "_" not in name and name.startswith("envelopeWorkflowDefinition.")
 
 
@@ -131,7 +131,7 @@ def test_long_names_lose_what_their_group_says_and_never_get_a_hash() -> None:
     )
 )
 def test_names_are_unique_and_don_t_depend_on_the_order(operations: list[tuple[str, str, str, str]]) -> None:
-    found = made(*operations)
+    found = make_names(*operations)
     assert len({name.lower() for name in found}) == len(operations)
     assert all(re.fullmatch(r"[A-Za-z]\w*\.[A-Za-z]\w*", name) and not name.endswith(".all") for name in found)
-    assert made(*reversed(operations)) == found[::-1]
+    assert make_names(*reversed(operations)) == found[::-1]

@@ -34,7 +34,7 @@ def accepts(loaded: Loaded, arguments: dict[str, Any]) -> bool:
     return compile_schema(strict).errors(forms.arrange(tool, arguments)) == []
 
 
-def sent(operation: dict[str, Any], arguments: dict[str, Any], method: str = "post") -> Outgoing:
+def build_request(operation: dict[str, Any], arguments: dict[str, Any], method: str = "post") -> Outgoing:
     tool = one_tool("/a", operation, method)
     return build("https://x.example", tool.binding, forms.arrange(tool, arguments), "")
 
@@ -48,11 +48,16 @@ def test_a_header_may_turn_a_write_into_a_read(schema: Any) -> None:
     loaded = load({"/a": {"post": override(**schema)}})
     assert accepts(loaded, {"X-HTTP-Method-Override": "GET"})
     assert not accepts(loaded, {"X-HTTP-Method-Override": "DELETE"})
-    assert sent(override(**schema), {"X-HTTP-Method-Override": "GET"}).headers["X-HTTP-Method-Override"] == "GET"
+    assert (
+        build_request(override(**schema), {"X-HTTP-Method-Override": "GET"}).headers["X-HTTP-Method-Override"] == "GET"
+    )
 
 
 def test_but_never_into_anything_else() -> None:
-    assert "X-HTTP-Method-Override" not in sent(override(default="GET"), {"X-HTTP-Method-Override": "DELETE"}).headers
+    assert (
+        "X-HTTP-Method-Override"
+        not in build_request(override(default="GET"), {"X-HTTP-Method-Override": "DELETE"}).headers
+    )
     for schema in ({"type": "string"}, {"default": "DELETE"}, {"enum": ["PUT"]}):
         assert one_tool("/a", override(**schema), "get").input_schema["properties"] == {}
 
@@ -70,13 +75,13 @@ def body(media_type: str) -> dict[str, Any]:
     ],
 )
 def test_a_range_of_media_types_is_kept_to(media_type: str, given: Any, told: str) -> None:
-    assert sent(body(media_type), {"body": given}).headers["Content-Type"] == told
+    assert build_request(body(media_type), {"body": given}).headers["Content-Type"] == told
 
 
 @pytest.mark.parametrize("given", ["x", {"base64": "AA=="}, {"base64": "AA==", "contentType": "text/html"}])
 def test_a_body_out_of_the_range_is_refused_with_what_would_do(given: Any) -> None:
     with pytest.raises(ToolError, match=r"image/\*"):
-        sent(body("image/*"), {"body": given})
+        build_request(body("image/*"), {"body": given})
 
 
 BASE = {
@@ -155,13 +160,13 @@ def test_text_of_json_content_stands_in_a_path_without_quotes(value: Any, writte
 
 def test_a_media_type_without_its_slash_is_json_all_the_same() -> None:
     content = {"applicationjson;version=2": {"schema": {"type": "object", "properties": {"a": {}}}}}
-    outgoing = sent({"requestBody": {"content": content}}, {"a": 1})
+    outgoing = build_request({"requestBody": {"content": content}}, {"a": 1})
     assert (outgoing.body, outgoing.headers["Content-Type"]) == (b'{"a":1}', "application/json")
 
 
 def test_a_form_is_made_of_fields_whatever_its_schema_says() -> None:
     content = {"application/x-www-form-urlencoded": {"schema": {"type": "array", "items": {"type": "object"}}}}
-    outgoing = sent({"requestBody": {"required": True, "content": content}}, {"tasks[0][name]": "cut"})
+    outgoing = build_request({"requestBody": {"required": True, "content": content}}, {"tasks[0][name]": "cut"})
     assert outgoing.body == b"tasks%5B0%5D%5Bname%5D=cut"
 
 

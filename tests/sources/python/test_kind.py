@@ -79,13 +79,13 @@ async def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         sys.modules.pop(name, None)
 
 
-async def connected(catalog: tuple[Catalog, str]) -> Any:
+async def connect(catalog: tuple[Catalog, str]) -> Any:
     return await catalog[0].add_source(
         catalog[1], SourceRequest(location=LOCATION, consented=Consent(runs_code=True, by_operator=True))
     )
 
 
-async def called(catalog: tuple[Catalog, str], name: str, arguments: dict[str, Any]) -> Any:
+async def call(catalog: tuple[Catalog, str], name: str, arguments: dict[str, Any]) -> Any:
     tool = await catalog[0].tool(catalog[1], f"office_letters.{name}")
     assert tool is not None
     await catalog[0].check(tool, arguments)
@@ -109,7 +109,7 @@ async def test_nothing_is_imported_before_somebody_agreed(catalog: tuple[Catalog
 
 
 async def test_functions_become_tools_with_schemas_effects_and_descriptions(catalog: tuple[Catalog, str]) -> None:
-    source = await connected(catalog)
+    source = await connect(catalog)
     assert source.tool_count == 5
     assert [(one.where, "letters" in one.reason) for one in source.skipped] == [("scatter", True)]
     find = await tool_at(catalog, "find")
@@ -124,35 +124,35 @@ async def test_functions_become_tools_with_schemas_effects_and_descriptions(cata
 
 
 async def test_calls_are_checked_converted_and_answered(catalog: tuple[Catalog, str]) -> None:
-    await connected(catalog)
-    assert await called(catalog, "find", {"query": "a", "limit": 2}) == [{"text": "aa", "kind": "letter"}]
-    sent = await called(catalog, "send", {"letter": {"to": {"street": "x", "zip": 1}, "copies": []}})
+    await connect(catalog)
+    assert await call(catalog, "find", {"query": "a", "limit": 2}) == [{"text": "aa", "kind": "letter"}]
+    sent = await call(catalog, "send", {"letter": {"to": {"street": "x", "zip": 1}, "copies": []}})
     assert sent == {"to": {"street": "x", "zip": 2}, "copies": []}
-    assert await called(catalog, "where", {}) != threading.main_thread().name
+    assert await call(catalog, "where", {}) != threading.main_thread().name
     for arguments in ({}, {"query": 5}, {"query": "a", "other": 1}, {"query": "a", "kind": "parcel"}):
         with pytest.raises(ToolError) as caught:
-            await called(catalog, "find", arguments)
+            await call(catalog, "find", arguments)
         assert caught.value.tool_code == "invalid_arguments"
 
 
 async def test_what_a_function_raises_or_cannot_say_in_json_is_a_typed_error(catalog: tuple[Catalog, str]) -> None:
-    await connected(catalog)
+    await connect(catalog)
     with pytest.raises(ToolError, match="ValueError: too late") as caught:
-        await called(catalog, "fail", {"reason": "too late"})
+        await call(catalog, "fail", {"reason": "too late"})
     assert caught.value.tool_code == "upstream_error"
     with pytest.raises(ToolError) as caught:
-        await called(catalog, "leak", {})
+        await call(catalog, "leak", {})
     assert caught.value.tool_code == "unexpected_response"
 
 
 async def test_a_refresh_sees_the_code_as_it_is_now(catalog: tuple[Catalog, str], tmp_path: Path) -> None:
     import os
 
-    await connected(catalog)
+    await connect(catalog)
     module = tmp_path / "office" / "letters.py"
     module.write_text(LETTERS + "\ndef burn(letter: str) -> bool:\n    return True\n")
     os.utime(module, (1, 1))
-    refreshed = await catalog[0].refresh(catalog[1], "office_letters")
+    refreshed = await catalog[0].lifecycle.refresh(catalog[1], "office_letters")
     assert refreshed.differences.added == ("office_letters.burn",)
 
 

@@ -40,7 +40,7 @@ class Caller:
         return self.request("DELETE", path)
 
 
-def made(answer: Answer) -> Any:
+def expect_created(answer: Answer) -> Any:
     assert answer.status == 201, answer.body
     return answer.json
 
@@ -65,34 +65,34 @@ def browser(daemon: Daemon, name: str, answer: Answer) -> Caller:
 
 def signed_in(daemon: Daemon) -> Caller:
     """A browser of the operator."""
-    link = made(operator(daemon).post("/v1/auth/links"))
+    link = expect_created(operator(daemon).post("/v1/auth/links"))
     return browser(daemon, "browser", nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])}))
 
 
-def invited(daemon: Daemon, role: str, by: Caller | None = None) -> Caller:
+def invite(daemon: Daemon, role: str, by: Caller | None = None) -> Caller:
     """Somebody new, in a browser, with a role in the organization of whoever invites."""
-    invitation = made((by or operator(daemon)).post("/v1/invitations", {"role": role}))
+    invitation = expect_created((by or operator(daemon)).post("/v1/invitations", {"role": role}))
     body = {"token": fragment(invitation["url"]), "name": role.title()}
     return browser(daemon, role, nobody(daemon).post("/v1/invitations/accept", body))
 
 
-def keyed(daemon: Daemon, *scopes: str, by: Caller | None = None) -> Caller:
-    key = made((by or operator(daemon)).post("/v1/keys", {"name": "program", "scopes": list(scopes)}))
+def create_key(daemon: Daemon, *scopes: str, by: Caller | None = None) -> Caller:
+    key = expect_created((by or operator(daemon)).post("/v1/keys", {"name": "program", "scopes": list(scopes)}))
     return Caller(daemon, f"key {' '.join(scopes)}", key["token"])
 
 
 def agent(daemon: Daemon, name: str) -> Caller:
-    return Caller(daemon, name, made(operator(daemon).post("/v1/agents", {"name": name}))["token"])
+    return Caller(daemon, name, expect_created(operator(daemon).post("/v1/agents", {"name": name}))["token"])
 
 
 def anonymous(daemon: Daemon) -> Caller:
     daemon.executor.anonymous.starts.clear()
-    session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
+    session = expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
     token = nobody(daemon).post("/v1/auth/anonymous/token", {"sessionId": session["sessionId"]}).json["accessToken"]
     return Caller(daemon, "anonymous", token)
 
 
 def stranger(daemon: Daemon) -> Caller:
     """The owner of another organization, who has nothing to do with ours."""
-    place = made(operator(daemon).post("/v1/organizations", {"name": "Elsewhere"}))
-    return invited(daemon, "owner", operator(daemon, place["id"]))
+    place = expect_created(operator(daemon).post("/v1/organizations", {"name": "Elsewhere"}))
+    return invite(daemon, "owner", operator(daemon, place["id"]))

@@ -109,7 +109,7 @@ def surfaces_of(path: str) -> str:
     return "API, web, CLI" if path.startswith("/v1") else "API, web"
 
 
-def rendered() -> str:
+def render() -> str:
     names = [who.name for who in EVERYBODY]
     lines = [f"| act | surfaces | needs | {' | '.join(names)} |", "| --- " * (len(names) + 3) + "|"]
     for row in rows():
@@ -125,14 +125,14 @@ def needed_text(row: Row) -> str:
     return ", ".join([any_of, *(f"`{one}`" for one in row.also)])
 
 
-def documented() -> str:
+def read_page() -> str:
     return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
 
 
 def rewrite() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    PAGE.write_text(before + BEGIN + rendered() + END + rest.partition(END)[2], encoding="utf-8")
+    PAGE.write_text(before + BEGIN + render() + END + rest.partition(END)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def endpoints() -> dict[tuple[str, str], tuple[str, ...] | None]:
     return found
 
 
-def expected() -> list[Row]:
+def expected_rows() -> list[Row]:
     return [_row(*route, needs) for route, needs in sorted(endpoints().items(), key=lambda item: item[0][::-1])]
 
 
@@ -67,7 +67,7 @@ def _row(method: str, path: str, needs: tuple[str, ...] | None) -> Row:
     return Row(method, path, held[0], agents, frozenset(SCOPES) if anybody else frozenset(KEY & set(needs)))
 
 
-def documented() -> list[Row]:
+def documented_rows() -> list[Row]:
     found = _ROW.findall(PAGE.read_text(encoding="utf-8"))
     return [
         Row(method, path, least, agents == "yes", frozenset(re.findall(r"\w+", scopes)) & frozenset(SCOPES))
@@ -75,9 +75,9 @@ def documented() -> list[Row]:
     ]
 
 
-def rendered() -> str:
+def render() -> str:
     lines = ["| route | least role | agents | keys with |", "| --- | --- | --- | --- |"]
-    for row in expected():
+    for row in expected_rows():
         scopes = ", ".join(f"`{scope}`" for scope in SCOPES if scope in row.scopes) or "none"
         lines.append(f"| `{row.method} {row.path}` | {row.least} | {'yes' if row.agents else 'no'} | {scopes} |")
     return "\n".join(lines) + "\n"
@@ -86,7 +86,7 @@ def rendered() -> str:
 def rewrite() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    PAGE.write_text(before + BEGIN + rendered() + END + rest.partition(END)[2], encoding="utf-8")
+    PAGE.write_text(before + BEGIN + render() + END + rest.partition(END)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from tests.support.rate_limits import stop_rate_limit_clocks
 from tests.support.tool_results import about, value_of
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, made, nobody, operator
+from tests.surfaces.api.identities import Caller, expect_created, nobody, operator
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 CALL = {
@@ -31,7 +31,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 def test_an_agent_without_a_credential_gets_a_workspace_of_its_own(daemon: Daemon) -> None:
     daemon.executor.anonymous.starts.clear()
-    session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
+    session = expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
     assert session.keys() == {"sessionId", "workspaceId", "actorId", "clientId"}
     body = {"sessionId": session["sessionId"], "clientId": session["clientId"]}
     token = nobody(daemon).post("/v1/auth/anonymous/token", body).json
@@ -53,7 +53,7 @@ def test_it_speaks_mcp_at_its_own_address_and_sees_nothing_of_others(daemon: Dae
 
 
 def test_keys_and_agents_may_use_that_address_too(daemon: Daemon) -> None:
-    for caller in (identities.keyed(daemon, "execute"), Caller(daemon, "agent", daemon.tokens.agent)):
+    for caller in (identities.create_key(daemon, "execute"), Caller(daemon, "agent", daemon.tokens.agent)):
         assert caller.post("/mcp/anonymous", CALL, **HEADERS).status == 200
     assert operator(daemon).post("/mcp/anonymous", CALL, **HEADERS).status == 403
     assert nobody(daemon).post("/mcp/anonymous", CALL, **HEADERS).status == 401
@@ -61,7 +61,7 @@ def test_keys_and_agents_may_use_that_address_too(daemon: Daemon) -> None:
 
 def test_a_new_token_ends_the_one_before(daemon: Daemon) -> None:
     daemon.executor.anonymous.starts.clear()
-    session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
+    session = expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
     first, second = (
         nobody(daemon).post("/v1/auth/anonymous/token", {"sessionId": session["sessionId"]}).json["accessToken"]
         for _ in range(2)
@@ -74,7 +74,7 @@ def test_a_session_that_was_not_started_gets_no_token_and_few_tries(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop_rate_limit_clocks(daemon, monkeypatch)
-    session = made(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
+    session = expect_created(nobody(daemon).post("/v1/auth/anonymous/bootstrap"))
     wrong = {"sessionId": session["sessionId"], "clientId": "cli_other"}
     assert nobody(daemon).post("/v1/auth/anonymous/token", wrong).status == 401
     bodies = ({"sessionId": session[name]} for name in ("clientId", "workspaceId", "actorId"))

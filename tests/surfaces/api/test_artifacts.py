@@ -71,7 +71,9 @@ def test_pages_follow_each_other(daemon: Daemon) -> None:
 
 def test_large_results_of_calls_are_told_whole_or_as_a_preview(daemon: Daemon) -> None:
     with running_upstream() as (address, made):
-        identities.made(daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"}))
+        identities.expect_created(
+            daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
+        )
         made[:] = [{"name": f"thing {number}"} for number in range(3_000)]
         view = daemon.execute("return (await tools.shop.things.listThings()).length")
     path = f"/v1/executions/{view['executionId']}"
@@ -156,15 +158,15 @@ def test_who_may_not_read_everything_sees_its_own_alone(daemon: Daemon, large: A
         assert (there.status, nowhere.status) == (404, 404)
         assert there.body.replace(kept.encode(), b"art_none") == nowhere.body
     assert other.get("/v1/artifacts").json["items"] == []
-    assert identities.keyed(daemon, "read").get(f"/v1/artifacts/{kept}/content").status == 200
-    assert identities.invited(daemon, "viewer").get(f"/v1/artifacts/{kept}").status == 200
+    assert identities.create_key(daemon, "read").get(f"/v1/artifacts/{kept}/content").status == 200
+    assert identities.invite(daemon, "viewer").get(f"/v1/artifacts/{kept}").status == 200
 
 
 def test_only_a_human_deletes_and_only_what_no_journal_needs(daemon: Daemon) -> None:
     view = daemon.execute("return 'z'.repeat(50000)")
     path = f"/v1/artifacts/{view['artifact']['id']}"
     assert daemon.request("DELETE", path, role="agent").status == 403
-    assert identities.invited(daemon, "viewer").delete(path).status == 403
+    assert identities.invite(daemon, "viewer").delete(path).status == 403
     gone = daemon.request("DELETE", path)
     assert gone.status == 200 and gone.json["deletedAt"]
     assert daemon.request("DELETE", path).json["deletedAt"] == gone.json["deletedAt"]
@@ -179,7 +181,7 @@ def test_only_a_human_deletes_and_only_what_no_journal_needs(daemon: Daemon) -> 
 
 
 def test_what_a_paused_execution_needs_can_not_be_deleted(daemon: Daemon) -> None:
-    source = identities.made(
+    source = identities.expect_created(
         daemon.post("/v1/sources", {"document": _document(), "location": "http://127.0.0.1:9/o.json"})
     )
     code = f"await tools.executor.sources.list(); return await tools.{source['namespace']}.things.createThing({{}})"

@@ -23,8 +23,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
 
 
-def closed() -> list[tuple[str, str]]:
-    return [(row.method, row.path) for row in roles_table.documented() if not row.is_public]
+def protected_routes() -> list[tuple[str, str]]:
+    return [(row.method, row.path) for row in roles_table.documented_rows() if not row.is_public]
 
 
 def ask(daemon: Daemon, method: str, path: str, role: str | None) -> Any:
@@ -33,7 +33,7 @@ def ask(daemon: Daemon, method: str, path: str, role: str | None) -> Any:
 
 def test_every_route_but_the_public_ones_refuses_a_wrong_token(daemon: Daemon) -> None:
     wrong = Tokens("exo_" + "a" * 43, "exa_" + "b" * 43)
-    for method, path in closed():
+    for method, path in protected_routes():
         for token in (wrong.operator, wrong.agent, "exk_" + "c" * 43, daemon.tokens.operator[:-1]):
             daemon.executor.authenticator.attempts.clear()
             assert ask(daemon, method, path, token).status == 401, (method, path)

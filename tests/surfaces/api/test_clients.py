@@ -10,7 +10,7 @@ import pytest
 from executor.identity.local_tokens import read_agent_token
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import made, operator
+from tests.surfaces.api.identities import expect_created, operator
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_the_operator_gets_texts_that_name_this_installation(daemon: Daemon) -> 
 
 @pytest.mark.parametrize("role", ["viewer", "member", "admin", "owner"])
 def test_others_get_the_address_and_nothing_of_the_daemons_machine(daemon: Daemon, role: str) -> None:
-    answer = identities.invited(daemon, role).get("/v1/clients?agent=claude")
+    answer = identities.invite(daemon, role).get("/v1/clients?agent=claude")
     assert answer.status == 200
     assert all(one["stdio"] is None and one["http"] for one in answer.json["items"])
     assert str(daemon.executor.settings.data_dir).encode() not in answer.body
@@ -40,7 +40,7 @@ def test_others_get_the_address_and_nothing_of_the_daemons_machine(daemon: Daemo
 def test_programs_get_none_of_it(daemon: Daemon) -> None:
     callers = (
         identities.agent(daemon, "curious"),
-        identities.keyed(daemon, "read", "execute", "discover"),
+        identities.create_key(daemon, "read", "execute", "discover"),
         identities.anonymous(daemon),
     )
     assert [caller.get("/v1/clients").status for caller in callers] == [403, 403, 403]
@@ -56,31 +56,31 @@ def test_a_name_that_is_no_file_is_refused(daemon: Daemon, name: str) -> None:
 
 
 def test_a_kept_token_is_in_a_file_that_only_the_operator_can_read(daemon: Daemon) -> None:
-    agent = made(operator(daemon).post("/v1/agents", {"name": "kept", "keepToken": True}))
+    agent = expect_created(operator(daemon).post("/v1/agents", {"name": "kept", "keepToken": True}))
     file = daemon.executor.settings.data_dir / "agents" / "kept.token"
     assert read_agent_token(daemon.executor.settings.data_dir, "kept") == agent["token"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    made(operator(daemon).post("/v1/agents", {"name": "not-kept"}))
+    expect_created(operator(daemon).post("/v1/agents", {"name": "not-kept"}))
     assert not file.with_name("not-kept.token").exists()
 
 
 @pytest.mark.parametrize("role", ["admin", "owner"])
 def test_only_the_operator_keeps_tokens_on_the_daemons_machine(daemon: Daemon, role: str) -> None:
-    caller = identities.invited(daemon, role)
+    caller = identities.invite(daemon, role)
     assert caller.post("/v1/agents", {"name": f"of-{role}", "keepToken": True}).status == 403
-    assert made(caller.post("/v1/agents", {"name": f"of-{role}"}))["token"]
+    assert expect_created(caller.post("/v1/agents", {"name": f"of-{role}"}))["token"]
     assert not (daemon.executor.settings.data_dir / "agents" / f"of-{role}.token").exists()
 
 
 def test_a_token_kept_for_another_workspace_is_not_replaced(daemon: Daemon) -> None:
     """A client that uses it would act elsewhere from then on."""
-    first = made(operator(daemon).post("/v1/agents", {"name": "twice", "keepToken": True}))
-    place = made(operator(daemon).post("/v1/workspaces", {"name": "Second"}))
+    first = expect_created(operator(daemon).post("/v1/agents", {"name": "twice", "keepToken": True}))
+    place = expect_created(operator(daemon).post("/v1/workspaces", {"name": "Second"}))
     there = operator(daemon, place["id"])
     refused = there.post("/v1/agents", {"name": "twice", "keepToken": True})
     assert refused.json["code"] == "conflict"
     assert read_agent_token(daemon.executor.settings.data_dir, "twice") == first["token"]
     operator(daemon).delete(f"/v1/agents/{first['id']}")
-    second = made(there.post("/v1/agents", {"name": "twice", "keepToken": True}))
+    second = expect_created(there.post("/v1/agents", {"name": "twice", "keepToken": True}))
     assert read_agent_token(daemon.executor.settings.data_dir, "twice") == second["token"]

@@ -19,7 +19,7 @@ from tests.surfaces.api.identities import Caller
 FAR = 4_000_000_000_000
 
 
-def found(by: Caller | Daemon, **query: Any) -> list[Any]:
+def search(by: Caller | Daemon, **query: Any) -> list[Any]:
     answer = by.get(f"/v1/executions?{urlencode({'limit': 500, **query}, doseq=True)}")
     assert answer.status == 200, answer.body
     items: list[Any] = answer.json["items"]
@@ -62,11 +62,11 @@ def kept(daemon: Daemon, shop: list[Any]) -> dict[str, str]:
     ],
 )
 def test_a_filter_finds_what_it_says(daemon: Daemon, kept: dict[str, str], query: Any, names: set[str]) -> None:
-    assert ids(found(daemon, **query)) & set(kept.values()) == {kept[name] for name in names}
+    assert ids(search(daemon, **query)) & set(kept.values()) == {kept[name] for name in names}
 
 
 def test_a_row_says_who_asked_through_what_and_how_many_calls_were_made(daemon: Daemon, kept: dict[str, str]) -> None:
-    rows = {row["executionId"]: row for row in found(daemon)}
+    rows = {row["executionId"]: row for row in search(daemon)}
     read, failed = rows[kept["read"]], rows[kept["failed"]]
     assert (read["actor"], read["through"], read["calls"]) == ("agent", "api", 1)
     assert (failed["actor"], failed["through"], failed["calls"]) == ("operator", "cli", 0)
@@ -81,7 +81,7 @@ def test_what_comes_over_mcp_says_so_also_in_the_record(daemon: Daemon) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     answer = daemon.post("/mcp", body, role="agent", headers=headers)
     assert answer.status == 200, answer.body
-    [row] = found(daemon, text="by mcp")
+    [row] = search(daemon, text="by mcp")
     assert (row["actor"], row["through"]) == ("agent", "mcp")
     [event, *_] = daemon.get("/v1/audit?type=execution.created&limit=1").json["items"]
     assert event["origin"] == "agent_token 127.0.0.1 mcp"
@@ -97,7 +97,7 @@ def test_what_can_not_be_looked_for_is_refused(daemon: Daemon, query: str) -> No
 def test_who_may_not_read_everything_finds_only_their_own_by_every_filter(daemon: Daemon, kept: dict[str, str]) -> None:
     other = identities.agent(daemon, "prying")
     mine = other.post("/v1/executions", {"code": "return 1 // needle-3"}).json["executionId"]
-    assert ids(found(other)) == {mine}
+    assert ids(search(other)) == {mine}
     for query in (
         {"status": ["completed", "failed", "paused"]},
         {"language": "typescript"},
@@ -107,24 +107,24 @@ def test_who_may_not_read_everything_finds_only_their_own_by_every_filter(daemon
         {"until": FAR},
         {"actor": "prying"},
     ):
-        assert ids(found(other, **query)) == {mine}, query
+        assert ids(search(other, **query)) == {mine}, query
     for query in ({"tool": "shop"}, {"text": "needle-1"}, {"language": "python"}, {"before": mine}):
-        assert found(other, **query) == [], query
+        assert search(other, **query) == [], query
 
 
 def test_who_may_not_read_everything_learns_of_no_other_actor(daemon: Daemon, kept: dict[str, str]) -> None:
     other = identities.agent(daemon, "asking")
     answers = [other.get(f"/v1/executions?actor={name}") for name in ("operator", "agent", "nobody", "act_1")]
     assert {(answer.status, answer.body) for answer in answers} == {(200, b'{"items":[],"next":null,"partial":false}')}
-    keyed = identities.keyed(daemon, "execute")
-    assert not ids(found(keyed, tool="shop")) & set(kept.values())
+    keyed = identities.create_key(daemon, "execute")
+    assert not ids(search(keyed, tool="shop")) & set(kept.values())
 
 
 def test_another_workspace_finds_nothing_of_ours_by_any_filter(daemon: Daemon, kept: dict[str, str]) -> None:
     stranger = identities.stranger(daemon)
-    agent = next(row["actorId"] for row in found(daemon) if row["executionId"] == kept["read"])
+    agent = next(row["actorId"] for row in search(daemon) if row["executionId"] == kept["read"])
     for query in ({"tool": "shop"}, {"text": "needle"}, {"status": "completed"}, {"actor": agent}, {"since": 1}):
-        assert found(stranger, **query) == [], query
+        assert search(stranger, **query) == [], query
 
 
 def test_a_text_made_to_be_slow_to_look_for_is_not(daemon: Daemon) -> None:
@@ -137,8 +137,8 @@ def test_a_text_made_to_be_slow_to_look_for_is_not(daemon: Daemon) -> None:
 
 def seconds(daemon: Daemon, text: str) -> float:
     """Of computing; the rest of the daemon has nothing to do."""
-    assert found(daemon, text=text) == []
-    return cpu_seconds(lambda: found(daemon, text=text), time.process_time)
+    assert search(daemon, text=text) == []
+    return cpu_seconds(lambda: search(daemon, text=text), time.process_time)
 
 
 def test_a_search_that_takes_too_long_is_given_up(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.surfaces.api.daemon_server import Daemon
 
 
-def asked(view: Any) -> str:
+def first_interaction(view: Any) -> str:
     return str(view["interactions"][0]["id"])
 
 
@@ -29,7 +29,7 @@ def test_a_pause_says_exactly_what_is_asked(daemon: Daemon, paused: Any) -> None
 
 def test_approving_lets_the_call_happen_once(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
     before = len(shop)
-    settled = daemon.post(f"/v1/interactions/{asked(paused)}/approve", {})
+    settled = daemon.post(f"/v1/interactions/{first_interaction(paused)}/approve", {})
     assert (settled.status, settled.json["status"]) == (200, "approved")
     outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json
     assert outcome["status"] == "completed"
@@ -37,7 +37,7 @@ def test_approving_lets_the_call_happen_once(daemon: Daemon, paused: Any, shop: 
 
 
 def test_approving_twice_is_refused(daemon: Daemon, paused: Any) -> None:
-    path = f"/v1/interactions/{asked(paused)}/approve"
+    path = f"/v1/interactions/{first_interaction(paused)}/approve"
     assert daemon.post(path).status == 200
     again = daemon.post(path)
     assert (again.status, again.json["code"]) == (409, "already_settled")
@@ -51,7 +51,7 @@ def test_of_two_that_decide_at_once_one_is_refused(daemon: Daemon, paused: Any, 
 
     def decide(act: str) -> None:
         gate.wait()
-        answers.append(daemon.post(f"/v1/interactions/{asked(paused)}/{act}").status)
+        answers.append(daemon.post(f"/v1/interactions/{first_interaction(paused)}/{act}").status)
 
     threads = [threading.Thread(target=decide, args=(act,)) for act in ("approve", "deny") * 4]
     for thread in threads:
@@ -65,7 +65,7 @@ def test_of_two_that_decide_at_once_one_is_refused(daemon: Daemon, paused: Any, 
 
 def test_denying_reaches_the_code_with_the_reason(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
     before = len(shop)
-    denied = daemon.post(f"/v1/interactions/{asked(paused)}/deny", {"reason": "not on Sundays"})
+    denied = daemon.post(f"/v1/interactions/{first_interaction(paused)}/deny", {"reason": "not on Sundays"})
     assert denied.json["status"] == "denied"
     assert denied.json["decisionReason"] == "not on Sundays"
     outcome = daemon.get(f"/v1/executions/{paused['executionId']}?wait=60").json
@@ -76,20 +76,20 @@ def test_denying_reaches_the_code_with_the_reason(daemon: Daemon, paused: Any, s
 
 @pytest.mark.parametrize("act", ["approve", "deny"])
 def test_the_agent_decides_nothing(daemon: Daemon, paused: Any, act: str) -> None:
-    assert daemon.post(f"/v1/interactions/{asked(paused)}/{act}", {}, role="agent").status == 403
-    assert daemon.get(f"/v1/interactions/{asked(paused)}").json["status"] == "pending"
+    assert daemon.post(f"/v1/interactions/{first_interaction(paused)}/{act}", {}, role="agent").status == 403
+    assert daemon.get(f"/v1/interactions/{first_interaction(paused)}").json["status"] == "pending"
 
 
 def test_deciding_after_a_cancel_is_refused(daemon: Daemon, paused: Any, shop: list[Any]) -> None:
     before = len(shop)
     daemon.post(f"/v1/executions/{paused['executionId']}/cancel")
-    answer = daemon.post(f"/v1/interactions/{asked(paused)}/approve")
+    answer = daemon.post(f"/v1/interactions/{first_interaction(paused)}/approve")
     assert (answer.status, answer.json["code"]) == (409, "already_settled")
     assert len(shop) == before
 
 
 def test_a_result_is_only_taken_for_an_unknown_outcome(daemon: Daemon, paused: Any) -> None:
-    answer = daemon.post(f"/v1/interactions/{asked(paused)}/approve", {"result": {"id": 1}})
+    answer = daemon.post(f"/v1/interactions/{first_interaction(paused)}/approve", {"result": {"id": 1}})
     assert (answer.status, answer.json["code"]) == (400, "invalid_request")
 
 
@@ -104,22 +104,22 @@ def test_an_unknown_interaction_is_not_found(daemon: Daemon) -> None:
 
 def test_interactions_are_listed_by_status_and_execution(daemon: Daemon, paused: Any) -> None:
     pending = daemon.get("/v1/interactions?status=pending").json["items"]
-    assert asked(paused) in [item["id"] for item in pending]
+    assert first_interaction(paused) in [item["id"] for item in pending]
     own = daemon.get(f"/v1/interactions?executionId={paused['executionId']}").json["items"]
-    assert [item["id"] for item in own] == [asked(paused)]
-    assert own[0] == daemon.get(f"/v1/interactions/{asked(paused)}").json
+    assert [item["id"] for item in own] == [first_interaction(paused)]
+    assert own[0] == daemon.get(f"/v1/interactions/{first_interaction(paused)}").json
 
 
 def test_the_approvals_page_is_the_same_for_ids_that_do_not_exist(daemon: Daemon, paused: Any) -> None:
-    unknown = "int_" + "a" * (len(asked(paused)) - 4)
-    real, made_up = (daemon.get(f"/approvals/{name}", role=None) for name in (asked(paused), unknown))
-    assert real.body.replace(asked(paused).encode(), b"") == made_up.body.replace(unknown.encode(), b"")
+    unknown = "int_" + "a" * (len(first_interaction(paused)) - 4)
+    real, made_up = (daemon.get(f"/approvals/{name}", role=None) for name in (first_interaction(paused), unknown))
+    assert real.body.replace(first_interaction(paused).encode(), b"") == made_up.body.replace(unknown.encode(), b"")
 
 
 def test_an_approval_names_the_policy_that_asked_and_where_the_code_came_from(daemon: Daemon, shop: list[Any]) -> None:
     policy = daemon.post("/v1/policies", {"pattern": "shop.**", "action": "require_approval", "effect": "write"}).json
     view = daemon.execute('await tools.shop.things.createThing({name: "lamp"})')
-    approval = daemon.get(f"/v1/interactions/{asked(view)}").json
+    approval = daemon.get(f"/v1/interactions/{first_interaction(view)}").json
     assert (approval["policyId"], approval["callSeq"]) == (policy["id"], 1)
     assert approval["origin"].startswith("agent_token") and approval["origin"].endswith("127.0.0.1")
     daemon.request("DELETE", f"/v1/policies/{policy['id']}")
@@ -144,7 +144,7 @@ def test_approvals_are_counted_and_narrowed_by_actor_and_source(daemon: Daemon, 
 
 def test_always_covers_the_very_call_the_tool_or_its_source(daemon: Daemon, paused: Any) -> None:
     def drafted(covers: str) -> Any:
-        return daemon.get(f"/v1/interactions/{asked(paused)}/rule?covers={covers}").json
+        return daemon.get(f"/v1/interactions/{first_interaction(paused)}/rule?covers={covers}").json
 
     call = drafted("call")["rule"]
     assert call["conditions"] == [{"path": "", "test": "equals", "value": {"name": "lamp"}}]
@@ -155,7 +155,7 @@ def test_always_covers_the_very_call_the_tool_or_its_source(daemon: Daemon, paus
     names = ("pattern", "action", "conditions", "note", "level", "effect")
     given = {"actor": source["rule"]["actorId"], "source": source["rule"]["sourceId"]}
     body = {"scope": "always", "rule": {**{name: source["rule"][name] for name in names}, **given}}
-    path = f"/v1/interactions/{asked(paused)}/approve"
+    path = f"/v1/interactions/{first_interaction(paused)}/approve"
     assert daemon.post(path, body).json["code"] == "invalid_request"
     assert daemon.post(path, {**body, "broader": True}).status == 200
     [made] = daemon.get("/v1/policies").json["items"]

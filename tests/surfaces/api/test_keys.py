@@ -9,7 +9,7 @@ import pytest
 
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, made, operator
+from tests.surfaces.api.identities import Caller, expect_created, operator
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def events(daemon: Daemon, kind: str) -> list[Any]:
 
 
 def test_a_keys_token_is_shown_once_and_kept_nowhere(daemon: Daemon) -> None:
-    key = made(operator(daemon).post("/v1/keys", {"name": "laptop"}))
+    key = expect_created(operator(daemon).post("/v1/keys", {"name": "laptop"}))
     assert key["token"].startswith("exk_") and key["token"].startswith(key["prefix"])
     shown = operator(daemon).get("/v1/keys").body + operator(daemon).get("/v1/events?limit=1000").body
     assert key["token"].encode() not in shown
@@ -36,18 +36,18 @@ def test_a_keys_token_is_shown_once_and_kept_nowhere(daemon: Daemon) -> None:
 
 
 def test_a_key_acts_for_its_owner_within_its_scopes(daemon: Daemon) -> None:
-    reader = identities.keyed(daemon, "read")
+    reader = identities.create_key(daemon, "read")
     mine = daemon.execute("return 1", role="operator")
     assert reader.get(f"/v1/executions/{mine['executionId']}").json["result"] == 1
     assert reader.post("/v1/executions", {"code": "return 1"}).status == 403
-    runner = identities.keyed(daemon, "execute")
-    ran = made(runner.post("/v1/executions", {"code": "return 2"}))
+    runner = identities.create_key(daemon, "execute")
+    ran = expect_created(runner.post("/v1/executions", {"code": "return 2"}))
     assert operator(daemon).get(f"/v1/executions/{ran['executionId']}").json["result"] == 2
     assert runner.get("/v1/auth/whoami").json["actorId"] == operator(daemon).get("/v1/auth/whoami").json["actorId"]
 
 
 def test_a_key_tells_when_it_was_last_used(daemon: Daemon) -> None:
-    key = made(operator(daemon).post("/v1/keys", {"name": "used"}))
+    key = expect_created(operator(daemon).post("/v1/keys", {"name": "used"}))
     assert key["lastUsedAt"] is None
     Caller(daemon, "used", key["token"]).get("/v1/auth/whoami")
     [shown] = [one for one in operator(daemon).get("/v1/keys").json["items"] if one["id"] == key["id"]]
@@ -55,7 +55,7 @@ def test_a_key_tells_when_it_was_last_used(daemon: Daemon) -> None:
 
 
 def test_a_revoked_key_opens_nothing_from_that_moment(daemon: Daemon) -> None:
-    key = made(operator(daemon).post("/v1/keys", {"name": "gone"}))
+    key = expect_created(operator(daemon).post("/v1/keys", {"name": "gone"}))
     holder = Caller(daemon, "gone", key["token"])
     assert holder.get("/v1/auth/whoami").status == 200
     assert operator(daemon).delete(f"/v1/keys/{key['id']}").status == 204
@@ -68,7 +68,7 @@ def test_an_expired_key_opens_nothing(daemon: Daemon, monkeypatch: pytest.Monkey
     from executor.model.ids import now_ms
 
     holder = Caller(
-        daemon, "old", made(operator(daemon).post("/v1/keys", {"name": "old", "expiresInDays": 1}))["token"]
+        daemon, "old", expect_created(operator(daemon).post("/v1/keys", {"name": "old", "expiresInDays": 1}))["token"]
     )
     assert holder.get("/v1/auth/whoami").status == 200
     later = now_ms() + 86_400_000
@@ -77,7 +77,7 @@ def test_an_expired_key_opens_nothing(daemon: Daemon, monkeypatch: pytest.Monkey
 
 
 def test_nobody_gives_a_key_what_they_may_not_do_themselves(daemon: Daemon) -> None:
-    viewer = identities.invited(daemon, "viewer")
+    viewer = identities.invite(daemon, "viewer")
     refused = viewer.post("/v1/keys", {"name": "k", "scopes": ["read", "execute"]})
     assert (refused.status, refused.json["code"]) == (403, "forbidden")
     assert viewer.post("/v1/keys", {"name": "k", "scopes": ["read"]}).status == 201
@@ -86,8 +86,8 @@ def test_nobody_gives_a_key_what_they_may_not_do_themselves(daemon: Daemon) -> N
 
 
 def test_a_key_loses_what_its_owner_loses(daemon: Daemon) -> None:
-    member = identities.invited(daemon, "member")
-    key = identities.keyed(daemon, "execute", "read", by=member)
+    member = identities.invite(daemon, "member")
+    key = identities.create_key(daemon, "execute", "read", by=member)
     assert key.post("/v1/executions", {"code": "return 1"}).status == 201
     operator(daemon).patch(f"/v1/members/{member.account}", {"role": "viewer"})
     assert key.post("/v1/executions", {"code": "return 1"}).status == 403
@@ -97,12 +97,12 @@ def test_a_key_loses_what_its_owner_loses(daemon: Daemon) -> None:
 
 
 def test_everyone_sees_and_revokes_their_own_keys_and_an_admin_everyones(daemon: Daemon) -> None:
-    one, other = identities.invited(daemon, "member"), identities.invited(daemon, "member")
-    key = made(one.post("/v1/keys", {"name": "mine"}))
+    one, other = identities.invite(daemon, "member"), identities.invite(daemon, "member")
+    key = expect_created(one.post("/v1/keys", {"name": "mine"}))
     assert [shown["id"] for shown in one.get("/v1/keys").json["items"]] == [key["id"]]
     assert other.get("/v1/keys").json["items"] == []
     assert other.delete(f"/v1/keys/{key['id']}").status == 404
-    admin = identities.invited(daemon, "admin")
+    admin = identities.invite(daemon, "admin")
     assert key["id"] in admin.get("/v1/keys").body.decode()
     assert admin.delete(f"/v1/keys/{key['id']}").status == 204
 
@@ -115,7 +115,7 @@ def test_a_name_that_could_pass_for_something_else_is_refused(daemon: Daemon, na
 
 def test_agents_can_be_told_apart_and_see_only_their_own(daemon: Daemon) -> None:
     one, other = identities.agent(daemon, "one"), identities.agent(daemon, "two")
-    ran = made(one.post("/v1/executions", {"code": "return 1"}))
+    ran = expect_created(one.post("/v1/executions", {"code": "return 1"}))
     assert one.get(f"/v1/executions/{ran['executionId']}").status == 200
     assert other.get(f"/v1/executions/{ran['executionId']}").status == 404
     who = one.get("/v1/auth/whoami").json
@@ -125,12 +125,12 @@ def test_agents_can_be_told_apart_and_see_only_their_own(daemon: Daemon) -> None
 
 
 def test_a_name_of_an_agent_is_taken_until_it_is_revoked_and_then_the_same_agent(daemon: Daemon) -> None:
-    first = made(operator(daemon).post("/v1/agents", {"name": "again"}))
+    first = expect_created(operator(daemon).post("/v1/agents", {"name": "again"}))
     assert operator(daemon).post("/v1/agents", {"name": "again"}).status == 409
     assert operator(daemon).post("/v1/agents", {"name": "agent"}).status == 409
     assert operator(daemon).delete(f"/v1/agents/{first['id']}").status == 204
     assert Caller(daemon, "again", first["token"]).get("/v1/auth/whoami").status == 401
-    second = made(operator(daemon).post("/v1/agents", {"name": "again"}))
+    second = expect_created(operator(daemon).post("/v1/agents", {"name": "again"}))
     assert (second["id"], second["token"] != first["token"]) == (first["id"], True)
     assert Caller(daemon, "again", first["token"]).get("/v1/auth/whoami").status == 401
 
@@ -143,7 +143,7 @@ def test_the_installations_own_agent_is_listed_and_stays(daemon: Daemon) -> None
 
 def test_making_and_ending_credentials_is_recorded_with_who_and_from_where(daemon: Daemon) -> None:
     browser = identities.signed_in(daemon)
-    key = made(browser.post("/v1/keys", {"name": "audited"}))
+    key = expect_created(browser.post("/v1/keys", {"name": "audited"}))
     browser.delete(f"/v1/keys/{key['id']}")
     for kind in ("key.created", "key.revoked"):
         [event] = [event for event in events(daemon, kind) if event.data["keyId"] == key["id"]]

@@ -51,15 +51,15 @@ def test_a_daemon_that_has_run_no_python_has_none_of_its_interpreter_loaded(tmp_
     own.start()
     try:
         assert own.post("/v1/executions", {"code": "return 1"})["result"] == 1
-        assert not loaded(own)
+        assert not has_loaded_python(own)
         assert own.post("/v1/executions", {"code": "1 + 1", "language": "python"})["result"] == 2
-        assert loaded(own)
+        assert has_loaded_python(own)
     finally:
         own.stop()
 
 
-def loaded(daemon: Process) -> bool:
+def has_loaded_python(daemon: Process) -> bool:
     """In the daemon's process, or in one under it."""
     assert daemon.process is not None
     family = [daemon.process.pid, *(one.pid for one in psutil.Process(daemon.process.pid).children(recursive=True))]
-    return any("monty" in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8") for pid in family)
+    return any("runtime.python" in Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8") for pid in family)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.tool_results import about
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import fragment, made, nobody, operator
+from tests.surfaces.api.identities import expect_created, fragment, nobody, operator
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def forgiven(daemon: Daemon) -> None:
 
 
 def test_an_invitation_makes_one_person_a_member_with_the_role_it_names(daemon: Daemon) -> None:
-    invitation = made(operator(daemon).post("/v1/invitations", {"role": "viewer", "email": "vi@example.com"}))
+    invitation = expect_created(operator(daemon).post("/v1/invitations", {"role": "viewer", "email": "vi@example.com"}))
     token = fragment(invitation["url"])
     assert token.encode() not in operator(daemon).get("/v1/invitations").body
     joined = nobody(daemon).post("/v1/invitations/accept", {"token": token, "name": "Vi"})
@@ -40,7 +40,7 @@ def test_a_revoked_or_old_invitation_lets_nobody_in(daemon: Daemon, monkeypatch:
     from executor.identity import invitations
     from executor.model.ids import now_ms
 
-    revoked, old = (made(operator(daemon).post("/v1/invitations")) for _ in range(2))
+    revoked, old = (expect_created(operator(daemon).post("/v1/invitations")) for _ in range(2))
     assert operator(daemon).delete(f"/v1/invitations/{revoked['id']}").status == 204
     assert operator(daemon).delete(f"/v1/invitations/{revoked['id']}").status == 409
     assert nobody(daemon).post("/v1/invitations/accept", {"token": fragment(revoked["url"])}).status == 401
@@ -50,27 +50,27 @@ def test_a_revoked_or_old_invitation_lets_nobody_in(daemon: Daemon, monkeypatch:
 
 
 def test_whoever_is_signed_in_joins_with_the_account_they_have(daemon: Daemon) -> None:
-    member = identities.invited(daemon, "member")
-    place = made(operator(daemon).post("/v1/organizations", {"name": "Second"}))
-    invitation = made(operator(daemon, place["id"]).post("/v1/invitations", {"role": "admin"}))
+    member = identities.invite(daemon, "member")
+    place = expect_created(operator(daemon).post("/v1/organizations", {"name": "Second"}))
+    invitation = expect_created(operator(daemon, place["id"]).post("/v1/invitations", {"role": "admin"}))
     joined = member.post("/v1/invitations/accept", {"token": fragment(invitation["url"])})
     assert (joined.status, joined.json["accountId"]) == (200, member.account)
     both = {one["organization"]["name"]: one["role"] for one in member.get("/v1/workspaces").json["items"]}
     assert both == {"personal": "member", "Second": "admin"}
-    again = made(operator(daemon, place["id"]).post("/v1/invitations", {"role": "admin"}))
+    again = expect_created(operator(daemon, place["id"]).post("/v1/invitations", {"role": "admin"}))
     assert member.post("/v1/invitations/accept", {"token": fragment(again["url"])}).status == 409
     somebody = nobody(daemon).post("/v1/invitations/accept", {"token": fragment(again["url"]), "name": "Sam"})
     assert somebody.status == 200, "an invitation that could not be used is still good"
 
 
 def test_nobody_gives_or_takes_a_role_above_their_own(daemon: Daemon) -> None:
-    admin, member = identities.invited(daemon, "admin"), identities.invited(daemon, "member")
-    owner = identities.invited(daemon, "owner")
+    admin, member = identities.invite(daemon, "admin"), identities.invite(daemon, "member")
+    owner = identities.invite(daemon, "owner")
     assert admin.patch(f"/v1/members/{member.account}", {"role": "owner"}).status == 403
     assert admin.patch(f"/v1/members/{owner.account}", {"role": "viewer"}).status == 403
     assert admin.delete(f"/v1/members/{owner.account}").status == 403
     assert admin.post("/v1/invitations", {"role": "owner"}).status == 403
-    invitation = made(operator(daemon).post("/v1/invitations", {"role": "owner"}))
+    invitation = expect_created(operator(daemon).post("/v1/invitations", {"role": "owner"}))
     assert admin.delete(f"/v1/invitations/{invitation['id']}").status == 403
     assert admin.patch(f"/v1/members/{admin.account}", {"role": "owner"}).status == 403
     assert admin.patch(f"/v1/members/{member.account}", {"role": "admin"}).json["role"] == "admin"
@@ -89,16 +89,16 @@ def test_the_last_owner_stays(daemon: Daemon) -> None:
 
 
 def test_the_installations_own_account_stays_its_owner(daemon: Daemon) -> None:
-    owner = identities.invited(daemon, "owner")
+    owner = identities.invite(daemon, "owner")
     own = daemon.executor.tenancy.account.id
     assert owner.delete(f"/v1/members/{own}").status == 409
     assert owner.patch(f"/v1/members/{own}", {"role": "viewer"}).status == 409
 
 
 def test_whoever_was_removed_has_nothing_left_and_gets_nothing_back_by_return(daemon: Daemon) -> None:
-    member = identities.invited(daemon, "member")
-    key = identities.keyed(daemon, "read", by=member)
-    link = made(operator(daemon).post("/v1/auth/links", {"accountId": member.account}))
+    member = identities.invite(daemon, "member")
+    key = identities.create_key(daemon, "read", by=member)
+    link = expect_created(operator(daemon).post("/v1/auth/links", {"accountId": member.account}))
     assert operator(daemon).delete(f"/v1/members/{member.account}").status == 204
     assert {member.get("/v1/status").status, key.get("/v1/executions").status} == {401}
     assert nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])}).status == 401
@@ -114,10 +114,10 @@ def test_whoever_was_removed_has_nothing_left_and_gets_nothing_back_by_return(da
 
 
 def test_workspaces_are_made_and_named_and_keep_apart(daemon: Daemon) -> None:
-    place = made(operator(daemon).post("/v1/workspaces", {"name": "lab"}))
+    place = expect_created(operator(daemon).post("/v1/workspaces", {"name": "lab"}))
     assert operator(daemon).post("/v1/workspaces", {"name": "lab"}).status == 409
     lab = operator(daemon, place["id"])
-    ran = made(lab.post("/v1/executions", {"code": "return 1"}))
+    ran = expect_created(lab.post("/v1/executions", {"code": "return 1"}))
     assert operator(daemon).get(f"/v1/executions/{ran['executionId']}").status == 404
     assert lab.get(f"/v1/executions/{ran['executionId']}").status == 200
     assert lab.get("/v1/status").json["workspace"]["name"] == "lab"
@@ -127,7 +127,7 @@ def test_workspaces_are_made_and_named_and_keep_apart(daemon: Daemon) -> None:
 
 
 def test_the_operators_token_over_mcp_stays_in_the_workspace_it_names(daemon: Daemon) -> None:
-    place = made(operator(daemon).post("/v1/workspaces", {"name": "apart"}))
+    place = expect_created(operator(daemon).post("/v1/workspaces", {"name": "apart"}))
     call = {"name": "execute", "arguments": {"code": "return 1"}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
@@ -141,5 +141,5 @@ def test_an_organization_is_renamed_by_its_owner(daemon: Daemon) -> None:
     stranger = identities.stranger(daemon)
     [own] = stranger.get("/v1/organizations").json["items"]
     assert stranger.patch(f"/v1/organizations/{own['id']}", {"name": "Ours"}).json["name"] == "Ours"
-    admin = identities.invited(daemon, "admin", stranger)
+    admin = identities.invite(daemon, "admin", stranger)
     assert admin.patch(f"/v1/organizations/{own['id']}", {"name": "Mine"}).status == 403

@@ -18,9 +18,9 @@ from executor.settings import Settings
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.surfaces.api import identities, permissions_table, roles_table
 from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon, running_upstream
-from tests.surfaces.api.identities import Caller, made, operator
+from tests.surfaces.api.identities import Caller, expect_created, operator
 from tests.surfaces.api.permissions_table import EVERYBODY, Row, Who
-from tests.surfaces.mcp.conftest import connected
+from tests.surfaces.mcp.conftest import connect_client
 
 CLI_CLIENT = str(Path(__file__).parents[2] / "support" / "cli_client.py")
 SERVER = str(Path(__file__).parents[2] / "sources" / "mcp" / "servers" / "real.py")
@@ -36,15 +36,15 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @pytest.fixture(scope="module")
 def everybody(daemon: Daemon) -> dict[str, list[Caller]]:
     """Each with every credential that they can have."""
-    place = made(operator(daemon).post("/v1/organizations", {"name": "Elsewhere"}))
+    place = expect_created(operator(daemon).post("/v1/organizations", {"name": "Elsewhere"}))
     operator(daemon).patch("/v1/separation", {"separation": "off"})
     return {
         "operator": [operator(daemon), identities.signed_in(daemon)],
-        **{role: [identities.invited(daemon, role)] for role in ("owner", "admin", "member", "viewer")},
-        "key": [identities.keyed(daemon, "discover", "execute", "read")],
+        **{role: [identities.invite(daemon, role)] for role in ("owner", "admin", "member", "viewer")},
+        "key": [identities.create_key(daemon, "discover", "execute", "read")],
         "agent": [Caller(daemon, "agent.token", daemon.tokens.agent), identities.agent(daemon, "walker")],
         "anonymous": [identities.anonymous(daemon)],
-        "elsewhere": [identities.invited(daemon, "admin", operator(daemon, place["id"]))],
+        "elsewhere": [identities.invite(daemon, "admin", operator(daemon, place["id"]))],
         "nobody": [identities.nobody(daemon)],
     }
 
@@ -55,10 +55,10 @@ def sources(daemon: Daemon, everybody: dict[str, list[Caller]]) -> Iterator[str]
     with running_upstream() as (url, _):
         there = everybody["elsewhere"][0].get("/v1/auth/whoami").json["workspace"]["id"]
         for mine in (operator(daemon), operator(daemon, there)):
-            made(mine.post("/v1/sources", {"location": f"{url}/openapi.json", "namespace": "shop"}))
+            expect_created(mine.post("/v1/sources", {"location": f"{url}/openapi.json", "namespace": "shop"}))
             command = [sys.executable, SERVER, "stdio"]
-            made(mine.post("/v1/sources", {"command": command, "consent": True, "namespace": "local"}))
-            made(mine.post("/v1/secrets", {"name": "stored", "value": "s3cret"}))
+            expect_created(mine.post("/v1/sources", {"command": command, "consent": True, "namespace": "local"}))
+            expect_created(mine.post("/v1/secrets", {"name": "stored", "value": "s3cret"}))
         yield url
 
 
@@ -83,8 +83,8 @@ def waiting(caller: Caller) -> str:
         "paths": {"/things": {"get": operation}}, "components": {"securitySchemes": scheme},
     }  # fmt: skip
     mine.post("/v1/sources", {"document": json.dumps(document), "namespace": "keyed"})
-    asking = identities.invited(caller.daemon, "member", mine)
-    view = made(asking.post("/v1/executions", {"code": "return await tools.keyed.things.listThings({})"}))
+    asking = identities.invite(caller.daemon, "member", mine)
+    view = expect_created(asking.post("/v1/executions", {"code": "return await tools.keyed.things.listThings({})"}))
     return str(view["interactions"][0]["id"])
 
 
@@ -129,12 +129,12 @@ DOING: dict[Act, Callable[[Caller], Answer]] = {
 }
 
 
-def refused(answer: Answer) -> bool:
+def is_refused(answer: Answer) -> bool:
     return answer.status in (401, 403)
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    assert permissions_table.documented() == permissions_table.rendered(), (
+    assert permissions_table.read_page() == permissions_table.render(), (
         "run python -m tests.surfaces.api.permissions_table"
     )
 
@@ -150,7 +150,7 @@ def test_everybody_does_every_act(daemon: Daemon, everybody: dict[str, list[Call
         for caller in everybody[name]:
             daemon.executor.authenticator.attempts.clear()
             answer = do(caller)
-            assert refused(answer) != rows[act].admits(WHO[name]), (act, caller.name, answer.status, answer.body)
+            assert is_refused(answer) != rows[act].admits(WHO[name]), (act, caller.name, answer.status, answer.body)
             assert answer.status != 500, (act, caller.name, answer.body)
 
 
@@ -179,7 +179,7 @@ def test_everybody_calls_executors_own_tools(
         code = f"try {{ return await tools.{path}({CALLS[path]}) }} catch (e) {{ return e.code }}"
         for caller in everybody[name]:
             answer = caller.post("/v1/executions", {"code": code, "typecheck": "off", "wait": 60})
-            assert refused(answer) != row.admits(WHO[name]), (path, caller.name, answer.body)
+            assert is_refused(answer) != row.admits(WHO[name]), (path, caller.name, answer.body)
             if answer.status == 201:
                 expected = "paused" if path == "executor.sources.add" else "completed"
                 assert answer.json["status"] == expected, (path, caller.name, answer.json)
@@ -200,10 +200,10 @@ def test_everybody_lets_a_source_be_added(
         code = f"return await tools.executor.sources.add({acts[row.act.rpartition('` ')[2]]})"
         for caller in everybody[name]:
             asking = operator(daemon, there if name == "elsewhere" else "")
-            [asked] = made(asking.post("/v1/executions", {"code": code}))["interactions"]
+            [asked] = expect_created(asking.post("/v1/executions", {"code": code}))["interactions"]
             daemon.executor.authenticator.attempts.clear()
             answer = caller.post(f"/v1/interactions/{asked['id']}/approve")
-            assert refused(answer) != row.admits(WHO[name]), (row.act, caller.name, answer.body)
+            assert is_refused(answer) != row.admits(WHO[name]), (row.act, caller.name, answer.body)
 
 
 # -- the other surfaces ------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_everybody_lets_a_source_be_added(
 async def test_over_mcp_there_is_nothing_that_settles_or_administers(daemon: Daemon, role: str) -> None:
     listed = {row.act.strip("`") for row in permissions_table.rows() if row.surfaces == "MCP" and "/" not in row.act}
     assert listed == {tool["name"] for tool in TOOLS}
-    async with connected(daemon, role=role) as client:
+    async with connect_client(daemon, role=role) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == listed
 
 
@@ -257,7 +257,7 @@ def test_none_of_it_can_be_declared(tmp_path: Path, noun: str) -> None:
 def test_the_routes_of_the_page_are_those_of_the_table_of_roles() -> None:
     """Which test_roles.py walks as everybody."""
     routes = {row.act.strip("`"): row for row in permissions_table.rows() if "/" in row.act}
-    for one in roles_table.expected():
+    for one in roles_table.expected_rows():
         row = routes.pop(f"{one.method} {one.path}")
         assert row.needs is None or not one.is_public
         for role in roles_table.RANKS:

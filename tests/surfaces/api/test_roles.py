@@ -10,7 +10,7 @@ import pytest
 
 from tests.surfaces.api import identities, roles_table
 from tests.surfaces.api.daemon_server import DOCUMENT, Answer, Daemon, running_daemon
-from tests.surfaces.api.identities import Caller, made, operator
+from tests.surfaces.api.identities import Caller, expect_created, operator
 from tests.surfaces.api.roles_table import RANKS, SCOPES, Row
 
 UNKNOWN = "exec_aaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -29,7 +29,7 @@ def address(path: str) -> str:
 
 def walk(caller: Caller) -> dict[tuple[str, str], Answer]:
     """An answer of every route. Signing out comes last, since nothing works after it."""
-    rows = sorted(roles_table.documented(), key=lambda row: row.path.endswith("sign-out"))
+    rows = sorted(roles_table.documented_rows(), key=lambda row: row.path.endswith("sign-out"))
     caller.daemon.executor.authenticator.attempts.clear()
     return {
         (row.method, row.path): caller.request(row.method, address(row.path), None if row.method == "GET" else {})
@@ -39,7 +39,7 @@ def walk(caller: Caller) -> dict[tuple[str, str], Answer]:
 
 def compare(caller: Caller, admits: Admits) -> None:
     answers = walk(caller)
-    for row in roles_table.documented():
+    for row in roles_table.documented_rows():
         answer = answers[row.method, row.path]
         assert is_refused(answer) != admits(row), (caller.name, row, answer.status, answer.body)
         assert answer.status != 401 and answer.status < 500, (caller.name, row, answer.body)
@@ -53,7 +53,9 @@ def is_refused(answer: Answer) -> bool:
 
 
 def test_the_table_names_every_route_with_what_it_needs() -> None:
-    assert roles_table.documented() == roles_table.expected(), "run `python -m tests.surfaces.api.roles_table`"
+    assert roles_table.documented_rows() == roles_table.expected_rows(), (
+        "run `python -m tests.surfaces.api.roles_table`"
+    )
 
 
 @pytest.mark.parametrize("role", RANKS)
@@ -61,7 +63,7 @@ def test_a_human_may_use_what_the_table_says_of_their_role(daemon: Daemon, role:
     def admits(row: Row) -> bool:
         return row.admits(role) and row.path != "/mcp/anonymous"
 
-    compare(identities.invited(daemon, role), admits)
+    compare(identities.invite(daemon, role), admits)
 
 
 def test_the_operators_token_may_use_everything_but_the_door_of_agents(daemon: Daemon) -> None:
@@ -73,8 +75,8 @@ def test_the_operators_browser_may_use_what_its_token_may(daemon: Daemon) -> Non
 
 
 def test_an_admin_of_another_organization_may_use_there_what_the_table_says(daemon: Daemon) -> None:
-    place = made(operator(daemon).post("/v1/organizations", {"name": "Third"}))
-    admin = identities.invited(daemon, "admin", operator(daemon, place["id"]))
+    place = expect_created(operator(daemon).post("/v1/organizations", {"name": "Third"}))
+    admin = identities.invite(daemon, "admin", operator(daemon, place["id"]))
     compare(admin, lambda row: row.admits("admin") and row.path != "/mcp/anonymous")
 
 
@@ -89,16 +91,16 @@ def test_agents_may_use_what_the_table_says(daemon: Daemon) -> None:
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_key_may_use_what_the_table_says_of_its_scope(daemon: Daemon, scope: str) -> None:
-    compare(identities.keyed(daemon, scope), lambda row: scope in row.scopes)
+    compare(identities.create_key(daemon, scope), lambda row: scope in row.scopes)
 
 
 def test_a_key_with_every_scope_may_use_no_more_than_each_alone(daemon: Daemon) -> None:
-    compare(identities.keyed(daemon, *SCOPES), lambda row: bool(row.scopes))
+    compare(identities.create_key(daemon, *SCOPES), lambda row: bool(row.scopes))
 
 
 def test_nobody_may_use_what_is_open_to_anyone_and_nothing_else(daemon: Daemon) -> None:
     answers = walk(identities.nobody(daemon))
-    for row in roles_table.documented():
+    for row in roles_table.documented_rows():
         answer = answers[row.method, row.path]
         if not row.is_public:
             assert (answer.status, answer.json["code"]) == (401, "unauthorized"), row
@@ -109,7 +111,7 @@ def test_nobody_may_use_what_is_open_to_anyone_and_nothing_else(daemon: Daemon) 
 
 def test_only_what_shows_nothing_or_lets_somebody_in_is_open_to_anyone() -> None:
     """A new route that needs nobody must be put here by hand."""
-    assert {(row.method, row.path) for row in roles_table.documented() if row.is_public} == {
+    assert {(row.method, row.path) for row in roles_table.documented_rows() if row.is_public} == {
         ("GET", "/healthz"),
         ("POST", "/v1/auth/sign-in"),
         ("POST", "/v1/auth/anonymous/bootstrap"),
@@ -129,8 +131,10 @@ def test_only_what_shows_nothing_or_lets_somebody_in_is_open_to_anyone() -> None
 
 
 def test_no_route_that_changes_something_is_open_to_agents_but_these() -> None:
-    writes = {(row.method, row.path) for row in roles_table.documented() if row.method != "GET" and not row.is_public}
-    open_to_agents = {(row.method, row.path) for row in roles_table.documented() if row.agents}
+    writes = {
+        (row.method, row.path) for row in roles_table.documented_rows() if row.method != "GET" and not row.is_public
+    }
+    open_to_agents = {(row.method, row.path) for row in roles_table.documented_rows() if row.agents}
     assert writes & open_to_agents == {
         ("POST", "/mcp"),
         ("POST", "/mcp/anonymous"),
@@ -166,35 +170,39 @@ def ours(daemon: Daemon) -> dict[str, str]:
     """An id of every noun in our workspace."""
     mine = operator(daemon)
     mine.post("/v1/auth/links")
-    source = made(
+    source = expect_created(
         mine.post(
             "/v1/sources", {"document": _document(), "location": "http://127.0.0.1:9/openapi.json", "namespace": "shop"}
         )
     )
-    paused = made(mine.post("/v1/executions", {"code": 'return await tools.shop.things.createThing({name: "x"})'}))
+    paused = expect_created(
+        mine.post("/v1/executions", {"code": 'return await tools.shop.things.createThing({name: "x"})'})
+    )
     call = mine.get(f"/v1/executions/{paused['executionId']}/calls").json["items"][0]
-    member = identities.invited(daemon, "member")
+    member = identities.invite(daemon, "member")
     session = member.get("/v1/auth/sessions").json["items"][0]
     connection_id = daemon.run(_connection(daemon, source["id"]))
     who = mine.get("/v1/auth/whoami").json
-    made(mine.post("/v1/secrets", {"name": "ours", "value": "s3cret"}))
+    expect_created(mine.post("/v1/secrets", {"name": "ours", "value": "s3cret"}))
     return {
         "execution_id": paused["executionId"],
-        "artifact_id": made(mine.post("/v1/executions", {"code": "return 'x'.repeat(40000)"}))["artifact"]["id"],
+        "artifact_id": expect_created(mine.post("/v1/executions", {"code": "return 'x'.repeat(40000)"}))["artifact"][
+            "id"
+        ],
         "interaction_id": paused["interactions"][0]["id"],
         "source": source["id"],
         "digest": call["schemaDigest"],
         "path": "shop.things.createThing",
-        "policy_id": made(mine.post("/v1/policies", POLICY))["id"],
+        "policy_id": expect_created(mine.post("/v1/policies", POLICY))["id"],
         "name": "ours",
         "connection_id": connection_id,
         "session_id": session["id"],
-        "key_id": made(mine.post("/v1/keys", {"name": "k"}))["id"],
-        "agent_id": made(mine.post("/v1/agents", {"name": "ours"}))["id"],
+        "key_id": expect_created(mine.post("/v1/keys", {"name": "k"}))["id"],
+        "agent_id": expect_created(mine.post("/v1/agents", {"name": "ours"}))["id"],
         "workspace_id": who["workspace"]["id"],
         "organization_id": who["organization"]["id"],
         "account_id": member.account,
-        "invitation_id": made(mine.post("/v1/invitations"))["id"],
+        "invitation_id": expect_created(mine.post("/v1/invitations"))["id"],
     }
 
 
@@ -224,7 +232,7 @@ async def _connection(daemon: Daemon, source_id: str) -> str:
 
 def with_ids() -> list[tuple[str, str]]:
     """The operator's alone answer everybody else the same, whatever the id."""
-    rows = [row for row in roles_table.documented() if "{" in row.path and row.least != roles_table.OPERATOR]
+    rows = [row for row in roles_table.documented_rows() if "{" in row.path and row.least != roles_table.OPERATOR]
     return [(row.method, row.path) for row in rows if not row.is_public]
 
 
@@ -259,7 +267,7 @@ def test_what_is_ours_is_there_for_us(daemon: Daemon, ours: dict[str, str]) -> N
 def test_no_list_of_another_workspace_shows_anything_of_ours(daemon: Daemon, ours: dict[str, str]) -> None:
     other = identities.stranger(daemon)
     shown = {name: value for name, value in ours.items() if name not in ("name", "path")}
-    for row in roles_table.documented():
+    for row in roles_table.documented_rows():
         if row.method == "GET" and "{" not in row.path and row.path != "/v1/openapi.json":
             body = other.get(row.path).body.decode()
             assert not [name for name, value in shown.items() if value in body], row

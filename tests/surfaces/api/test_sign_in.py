@@ -9,7 +9,7 @@ import pytest
 
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.api.identities import fragment, made, nobody, operator
+from tests.surfaces.api.identities import expect_created, fragment, nobody, operator
 
 DAY = 86_400_000
 
@@ -26,7 +26,7 @@ def forgiven(daemon: Daemon) -> None:
 
 
 def test_a_link_signs_one_browser_in_and_then_no_other(daemon: Daemon) -> None:
-    link = made(operator(daemon).post("/v1/auth/links"))
+    link = expect_created(operator(daemon).post("/v1/auth/links"))
     address, _, token = link["url"].partition("#")
     assert address == f"{daemon.url}/sign-in" and "?" not in address
     first = nobody(daemon).post("/v1/auth/sign-in", {"token": token})
@@ -35,7 +35,7 @@ def test_a_link_signs_one_browser_in_and_then_no_other(daemon: Daemon) -> None:
 
 
 def test_the_cookie_is_for_no_script_and_no_other_site(daemon: Daemon) -> None:
-    link = made(operator(daemon).post("/v1/auth/links"))
+    link = expect_created(operator(daemon).post("/v1/auth/links"))
     answer = nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])})
     value, *attributes = [part.strip().lower() for part in answer.headers["set-cookie"].split(";")]
     assert value.startswith("executor_session=exs_")
@@ -48,7 +48,7 @@ def test_under_https_the_cookie_is_secure_and_links_name_the_public_address(tmp_
     public = "https://executor.example"
     with running_daemon(tmp_path, public_url=public) as daemon:
         host = {"Host": "executor.example"}
-        link = made(operator(daemon).post("/v1/auth/links"))
+        link = expect_created(operator(daemon).post("/v1/auth/links"))
         assert link["url"].startswith(f"{public}/sign-in#")
         body = {"token": fragment(link["url"])}
         answer = nobody(daemon).post("/v1/auth/sign-in", body, **host, Origin=public)
@@ -63,7 +63,7 @@ def test_an_old_link_and_an_old_session_are_of_no_use(daemon: Daemon, monkeypatc
     from executor.identity import authentication, sessions
     from executor.model.ids import now_ms
 
-    link = made(operator(daemon).post("/v1/auth/links"))
+    link = expect_created(operator(daemon).post("/v1/auth/links"))
     browser = identities.signed_in(daemon)
     at = now_ms()
     monkeypatch.setattr(sessions, "now_ms", lambda: at + 10 * 60_000 + 1)
@@ -81,7 +81,7 @@ def test_signing_out_ends_this_browser_and_no_other(daemon: Daemon) -> None:
 
 
 def test_sessions_are_listed_and_ended_by_whoever_they_belong_to(daemon: Daemon) -> None:
-    member = identities.invited(daemon, "member")
+    member = identities.invite(daemon, "member")
     [session] = member.get("/v1/auth/sessions").json["items"]
     assert session["current"] is True
     assert session["id"] not in operator(daemon).get("/v1/auth/sessions").body.decode()
@@ -91,17 +91,17 @@ def test_sessions_are_listed_and_ended_by_whoever_they_belong_to(daemon: Daemon)
 
 
 def test_only_an_owner_makes_a_link_for_somebody_else(daemon: Daemon) -> None:
-    member, admin = identities.invited(daemon, "member"), identities.invited(daemon, "admin")
+    member, admin = identities.invite(daemon, "member"), identities.invite(daemon, "admin")
     body = {"accountId": member.account}
     assert admin.post("/v1/auth/links", body).status == 403
-    link = made(operator(daemon).post("/v1/auth/links", body))
+    link = expect_created(operator(daemon).post("/v1/auth/links", body))
     again = nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])})
     assert again.json["accountId"] == member.account
     assert operator(daemon).post("/v1/auth/links", {"accountId": "acc_nobody"}).status == 404
 
 
 def test_a_session_is_worth_what_the_role_is_worth_now(daemon: Daemon) -> None:
-    admin = identities.invited(daemon, "admin")
+    admin = identities.invite(daemon, "admin")
     assert admin.post("/v1/agents", {"name": "helper"}).status == 201
     operator(daemon).patch(f"/v1/members/{admin.account}", {"role": "viewer"})
     assert admin.post("/v1/agents", {"name": "helper2"}).status == 403
@@ -111,8 +111,8 @@ def test_a_session_is_worth_what_the_role_is_worth_now(daemon: Daemon) -> None:
 
 def test_a_browser_acts_in_another_of_its_workspaces_when_it_says_so(daemon: Daemon) -> None:
     browser = identities.signed_in(daemon)
-    place = made(browser.post("/v1/workspaces", {"name": "second"}))
+    place = expect_created(browser.post("/v1/workspaces", {"name": "second"}))
     there = browser.get("/v1/auth/whoami", **{"X-Executor-Workspace": place["id"]}).json
     assert there["workspace"] == {"id": place["id"], "name": "second"}
-    key = identities.keyed(daemon, "read")
+    key = identities.create_key(daemon, "read")
     assert key.get("/v1/auth/whoami", **{"X-Executor-Workspace": place["id"]}).status == 404

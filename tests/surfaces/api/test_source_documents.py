@@ -21,7 +21,7 @@ NAME = {"type": "string"}
 GONE = {"/old": {"get": {"operationId": "listOld", "tags": ["old"]}}}
 
 
-def made(schema: Any) -> dict[str, Any]:
+def create_operation(schema: Any) -> dict[str, Any]:
     return {
         "operationId": "createThing",
         "tags": ["things"],
@@ -32,7 +32,7 @@ def made(schema: Any) -> dict[str, Any]:
 
 def paths(summary: str = "List things", **properties: Any) -> dict[str, Any]:
     thing = {"type": "object", "properties": properties}
-    found = {"/things": {"get": {**LOOK, "summary": summary}, "post": made(thing)}}
+    found = {"/things": {"get": {**LOOK, "summary": summary}, "post": create_operation(thing)}}
     return {"paths": found, "components": {"schemas": {"Thing": thing}}}
 
 
@@ -148,7 +148,7 @@ def test_dependents_tell_nobody_of_the_connections_that_others_have_for_themselv
     credential = {"source": "read", "values": {"token": "x"}, "name": "private", "scope": "actor", "placements": [
         {"in": "header", "name": "Authorization", "template": "Bearer {token}"}]}  # fmt: skip
     assert daemon.post("/v1/connections", credential).status == 201
-    viewer = identities.invited(daemon, "viewer")
+    viewer = identities.invite(daemon, "viewer")
     told = viewer.get("/v1/sources/read/dependents")
     assert told.status == 200 and b"private" not in told.body
     assert b"private" in daemon.get("/v1/sources/read/dependents").body

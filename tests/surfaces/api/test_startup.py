@@ -71,7 +71,7 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Executor]:
+async def open_executor(settings: Settings) -> AsyncIterator[Executor]:
     executor = await Executor.open(settings)
     try:
         yield executor
@@ -104,7 +104,7 @@ async def test_a_request_waits_for_the_part_it_needs(served: Served) -> None:
     looking = asyncio.create_task(served.ask_as_operator("GET", "/v1/status"))
     await waiting_requests(served.front, 2)
     assert not calling.done()
-    async with opened(served.settings) as executor:
+    async with open_executor(served.settings) as executor:
         await served.front.load(executor)
         status, answer = await calling
         assert (status, value_of(answer["result"])) == (200, 2)

@@ -209,6 +209,6 @@ def test_a_renamed_graphql_field_is_judged_by_its_own_name_also_inside_a_documen
 def test_only_who_administers_sources_names_their_tools(daemon: Daemon, lab: None) -> None:
     body = {"path": "lab.tickets.open"}
     for role in ("member", "viewer"):
-        answer = identities.invited(daemon, role).request("PATCH", "/v1/tools/lab.issues.createIssue", body)
+        answer = identities.invite(daemon, role).request("PATCH", "/v1/tools/lab.issues.createIssue", body)
         assert answer.status == 403
     assert daemon.request("PATCH", "/v1/tools/lab.issues.createIssue", body, role="agent").status == 403

@@ -181,7 +181,7 @@ def test_tools_that_policies_or_waiting_calls_depend_on_go_only_when_that_is_sai
 def test_only_who_administers_sources_chooses(daemon: Daemon, upstream: Upstream, hub: None) -> None:
     assert add(daemon, upstream).status == 201
     for role in ("member", "viewer"):
-        assert identities.invited(daemon, role).request("PUT", "/v1/sources/hub/choice", {}).status == 403
+        assert identities.invite(daemon, role).request("PUT", "/v1/sources/hub/choice", {}).status == 403
     assert daemon.request("PUT", "/v1/sources/hub/choice", {}, role="agent").status == 403
 
 

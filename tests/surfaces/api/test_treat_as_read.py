@@ -60,7 +60,7 @@ def call(daemon: Daemon, name: str) -> str:
     return str(daemon.execute(f"return await tools.srv.{name}({{}})")["status"])
 
 
-def decided(daemon: Daemon, path: str) -> Any:
+def decision_about(daemon: Daemon, path: str) -> Any:
     return daemon.post("/v1/policies/test", {"path": path}).json
 
 
@@ -78,7 +78,7 @@ def test_a_server_is_not_trusted_by_itself_and_a_person_may_trust_it_and_take_th
     [policy] = daemon.get("/v1/policies?reach=true").json["items"]
     assert policy["matches"] == 2
     assert policy["madeFor"]["basis"] == "hints" and policy["madeFor"]["tools"] == 2 and "server says" in policy["text"]
-    assert decided(daemon, "srv.peek")["policyId"] == policy["id"]
+    assert decision_about(daemon, "srv.peek")["policyId"] == policy["id"]
     [happened, *_] = daemon.get("/v1/audit?type=policy.added").json["items"]
     assert happened["data"]["made_for"]["basis"] == "hints" and happened["actorId"]
     assert daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "ask"}).json["trusted"] == []
@@ -126,14 +126,14 @@ def test_some_of_the_tools_are_chosen_and_renewing_the_policy_takes_in_nothing_e
 def test_trust_never_comes_before_another_policy(daemon: Daemon, listed: Path, action: str) -> None:
     add(daemon, listed, hints="trust")
     made = daemon.post("/v1/policies", {"pattern": "srv.**", "action": action, "effect": "write"})
-    assert made.status == 201 and decided(daemon, "srv.look")["action"] == action
+    assert made.status == 201 and decision_about(daemon, "srv.look")["action"] == action
     seen = daemon.get("/v1/tools/srv.look", role="agent").status
     assert seen == (404 if action == "deny" else 200)
 
 
 def test_only_mcp_servers_give_hints_and_only_policy_makers_trust_them(daemon: Daemon, listed: Path) -> None:
     add(daemon, listed)
-    for who in (identities.invited(daemon, "member"), identities.invited(daemon, "viewer")):
+    for who in (identities.invite(daemon, "member"), identities.invite(daemon, "viewer")):
         assert who.request("PUT", "/v1/sources/srv/hints", {"decision": "trust"}).status == 403
         assert who.post("/v1/tools/srv.plain/treat-as-read").status == 403
     assert daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "trust"}, role="agent").status == 403
@@ -173,7 +173,7 @@ def cal(daemon: Daemon, upstream: Upstream) -> Iterator[None]:
 SEARCH = "return await tools.cal.search.searchForIssuesUsingJql({})"
 
 
-def asked(daemon: Daemon, code: str = SEARCH) -> Any:
+def request_approval(daemon: Daemon, code: str = SEARCH) -> Any:
     paused = daemon.execute(code, typecheck="off")
     assert paused["status"] == "paused", paused
     return daemon.get(f"/v1/interactions/{paused['interactions'][0]['id']}").json
@@ -196,16 +196,16 @@ def test_a_write_that_looks_like_a_read_is_suggested_and_never_taken_for_one(
     if "freebusy" in code:
         [path] = [one for one in names if ".freebusy." in one]
         code = f"return await tools.{path}({{}})"
-    approval = asked(daemon, code)
+    approval = request_approval(daemon, code)
     assert bool(approval["suggestion"]) == suggested and ("Suggestion:" in approval["prompt"]) == suggested
-    assert asked(daemon, code)["status"] == "pending"
+    assert request_approval(daemon, code)["status"] == "pending"
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 def test_a_tool_is_treated_as_a_read_with_the_approval_until_it_changes_or_the_policy_goes(
     daemon: Daemon, upstream: Upstream, cal: None, language: str
 ) -> None:
-    approval = asked(daemon)
+    approval = request_approval(daemon)
     drafted = daemon.get(f"/v1/interactions/{approval['id']}/rule?treatAsRead=true").json
     assert drafted["rule"]["madeFor"]["basis"] == "read" and drafted["matches"]["count"] == 1
     approved = daemon.post(f"/v1/interactions/{approval['id']}/approve", {"treatAsRead": True})
@@ -224,7 +224,7 @@ def test_a_tool_is_treated_as_a_read_with_the_approval_until_it_changes_or_the_p
         )
     )
     assert daemon.post("/v1/sources/cal/refresh").status == 200
-    again = asked(daemon)
+    again = request_approval(daemon)
     assert again["changed"]["policyId"] == policy["id"]
     assert daemon.post(f"/v1/interactions/{again['id']}/approve", {"treatAsRead": True}).status == 200
     assert [one["id"] for one in daemon.get("/v1/policies").json["items"]] == [policy["id"]]
@@ -238,7 +238,7 @@ def test_a_tool_is_treated_as_a_read_from_its_page_and_policies_come_first(daemo
     assert made.status == 201, made.body
     assert daemon.execute(SEARCH)["status"] == "completed"
     asking = daemon.post("/v1/policies", {"pattern": "cal.**", "action": "require_approval"}).json
-    approval = asked(daemon)
+    approval = request_approval(daemon)
     assert approval["policyId"] == asking["id"]
     refused = daemon.post(f"/v1/interactions/{approval['id']}/approve", {"treatAsRead": True})
     assert refused.status == 409 and "cal.**" in refused.json["detail"]
@@ -256,8 +256,8 @@ def test_what_no_person_can_call_a_read_is_refused(daemon: Daemon, cal: None, pa
 
 
 def test_a_member_may_approve_and_not_make_the_policy(daemon: Daemon, cal: None) -> None:
-    approval = asked(daemon)
-    member = identities.invited(daemon, "member")
+    approval = request_approval(daemon)
+    member = identities.invite(daemon, "member")
     assert member.post(f"/v1/interactions/{approval['id']}/approve", {"treatAsRead": True}).status == 403
     body = {"treatAsRead": True, "scope": "execution"}
     assert daemon.post(f"/v1/interactions/{approval['id']}/approve", body).status == 400

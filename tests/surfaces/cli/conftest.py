@@ -99,7 +99,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
 
 
 @contextmanager
-def connected(cli: Cli, namespace: str) -> Iterator[DemoServer]:
+def connect_sample(cli: Cli, namespace: str) -> Iterator[DemoServer]:
     """A sample API as a source of this name."""
     with DemoServer() as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -112,7 +112,7 @@ def connected(cli: Cli, namespace: str) -> Iterator[DemoServer]:
 @pytest.fixture(scope="session")
 def shop(shared: Cli) -> Iterator[DemoServer]:
     """The shared daemon with a connected source `shop`."""
-    with connected(shared, "shop") as server:
+    with connect_sample(shared, "shop") as server:
         yield server
 
 

@@ -22,7 +22,7 @@ SHAPE = {"executionId", "status", "result", "error", "interactions", "logs"}
 REFUND = 'return await tools.shop.refunds.createRefund({id: "inv_1003", amount: 1})'
 
 
-def paused(cli: Cli, code: str = REFUND) -> dict[str, Any]:
+def run_until_paused(cli: Cli, code: str = REFUND) -> dict[str, Any]:
     done = cli("call", "--json", code)
     assert done.code == exit_codes.PAUSED, done.err
     view: dict[str, Any] = done.json
@@ -92,7 +92,7 @@ def test_without_a_terminal_a_paused_call_prints_the_commands_to_go_on_with(shar
 
 
 def test_a_denied_call_has_an_exit_code_of_its_own(shared: Cli, shop: DemoServer) -> None:
-    view = paused(shared)
+    view = run_until_paused(shared)
     settled = shared("approvals", "deny", view["interactions"][0]["id"], "--reason", "not today", "--json")
     assert settled.json["status"] == "denied"
     done = shared("resume", "--execution-id", view["executionId"], "--json")
@@ -102,7 +102,7 @@ def test_a_denied_call_has_an_exit_code_of_its_own(shared: Cli, shop: DemoServer
 
 
 def test_approving_twice_is_refused(shared: Cli, shop: DemoServer) -> None:
-    view = paused(shared)
+    view = run_until_paused(shared)
     interaction = view["interactions"][0]["id"]
     assert shared("approvals", "approve", interaction, "--json").json["status"] == "approved"
     again = shared("approvals", "approve", interaction, "--json")
@@ -113,7 +113,7 @@ def test_approving_twice_is_refused(shared: Cli, shop: DemoServer) -> None:
 def test_several_are_decided_one_by_one_and_one_that_can_not_be_keeps_no_other_from_it(
     shared: Cli, shop: DemoServer
 ) -> None:
-    first, second, third, fourth = (paused(shared)["interactions"][0]["id"] for _ in range(4))
+    first, second, third, fourth = (run_until_paused(shared)["interactions"][0]["id"] for _ in range(4))
     done = shared("approvals", "approve", first, "int_nothing", second, first, "--json")
     assert done.code == exit_codes.FAILED
     assert [(one["id"], one["status"]) for one in done.json["items"]] == [(first, "approved"), (second, "approved")]
@@ -127,7 +127,7 @@ def test_several_are_decided_one_by_one_and_one_that_can_not_be_keeps_no_other_f
 
 def test_the_agents_token_can_not_approve(shared: Cli, shop: DemoServer) -> None:
     token = (shared.data_dir / "agent.token").read_text().strip()
-    view = paused(shared)
+    view = run_until_paused(shared)
     interaction = view["interactions"][0]["id"]
     done = shared("approvals", "approve", interaction, "--json", EXECUTOR_TOKEN=token)
     assert done.code == exit_codes.FAILED
@@ -143,7 +143,7 @@ def test_a_wrong_token_is_told(shared: Cli) -> None:
 
 
 def test_executions_can_be_listed_shown_checked_and_cancelled(shared: Cli, shop: DemoServer) -> None:
-    view = paused(shared, f"console.log('before'); {REFUND}")
+    view = run_until_paused(shared, f"console.log('before'); {REFUND}")
     execution = view["executionId"]
     assert execution in shared("executions", "list", "--status", "paused").out
     assert "shop.refunds.createRefund" in shared("executions", "show", execution).out

@@ -31,7 +31,7 @@ def answering(*answers: bytes) -> Iterator[tuple[int, list[bytes]]]:
         thread.join(10)
 
 
-def asked(*answers: bytes) -> list[Answer]:
+def ask(*answers: bytes) -> list[Answer]:
     with answering(*answers) as (port, _):
         connection = Connection("127.0.0.1", port, 10)
         try:
@@ -56,8 +56,8 @@ def test_requests_share_a_connection_and_say_what_they_carry() -> None:
 
 
 def test_an_answer_without_a_length_ends_with_the_connection_or_has_no_body() -> None:
-    assert asked(b"HTTP/1.1 400 Bad\r\nConnection: close\r\n\r\nwhy") == [Answer(400, b"why")]
-    assert asked(b"HTTP/1.1 204 No Content\r\n\r\n") == [Answer(204, b"")]
+    assert ask(b"HTTP/1.1 400 Bad\r\nConnection: close\r\n\r\nwhy") == [Answer(400, b"why")]
+    assert ask(b"HTTP/1.1 204 No Content\r\n\r\n") == [Answer(204, b"")]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_answer_without_a_length_ends_with_the_connection_or_has_no_body() ->
 )
 def test_an_answer_that_our_daemon_would_not_give_is_refused(answer: bytes) -> None:
     with pytest.raises(WireError):
-        asked(answer)
+        ask(answer)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_nothing_that_could_end_a_line_early_is_sent(path: str, headers: dict[st
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def followed(answer: bytes) -> list[bytes]:
+def follow_lines(answer: bytes) -> list[bytes]:
     with answering(answer) as (port, _):
         connection = Connection("127.0.0.1", port, 10)
         try:
@@ -117,13 +117,13 @@ def followed(answer: bytes) -> list[bytes]:
 
 
 def test_a_stream_of_events_is_read_line_by_line_however_it_is_cut() -> None:
-    assert followed(STREAM + b"6\r\nevent:\r\nb\r\n a\ndata: b\n\r\n0\r\n\r\n") == [b"event: a", b"data: b"]
+    assert follow_lines(STREAM + b"6\r\nevent:\r\nb\r\n a\ndata: b\n\r\n0\r\n\r\n") == [b"event: a", b"data: b"]
 
 
 @pytest.mark.parametrize("rest", [b"5\r\nab", b"zz\r\nab\r\n", b"-1\r\n", b"2\r\nabcd\r\n", b""])
 def test_a_broken_stream_is_an_error(rest: bytes) -> None:
     with pytest.raises(WireError):
-        followed(STREAM + rest)
+        follow_lines(STREAM + rest)
 
 
 def test_what_is_no_stream_is_an_answer_also_to_who_would_follow() -> None:

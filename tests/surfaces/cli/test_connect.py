@@ -31,7 +31,7 @@ CALL = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"} | {
 RECORDER = '#!/bin/sh\nprintf "%s\\n" "$@" > "$RECORD"\n'
 
 
-def recorded(text: str, folder: Path) -> list[str]:
+def record_arguments(text: str, folder: Path) -> list[str]:
     """What a program named `claude` is given when a shell runs the text."""
     program = folder / "claude"
     program.write_text(RECORDER)
@@ -50,7 +50,7 @@ def entry_in(text: str) -> dict[str, Any]:
 
 def command_in(client: str, text: str, folder: Path) -> list[str]:
     if client == "claude":
-        words = recorded(text, folder)
+        words = record_arguments(text, folder)
         assert words[:5] == ["mcp", "add", "--scope", "user", "executor"]
         return words[words.index("--") + 1 :]
     if client == "other":
@@ -61,7 +61,7 @@ def command_in(client: str, text: str, folder: Path) -> list[str]:
 
 def address_and_token(client: str, text: str, folder: Path) -> tuple[str, str]:
     if client == "claude":
-        words = recorded(text, folder)
+        words = record_arguments(text, folder)
         return words[words.index("executor") + 1], words[words.index("--header") + 1]
     if client == "other":
         address, header = text.splitlines()

@@ -8,14 +8,14 @@ import pytest
 
 from executor.demo.server import DemoServer
 from executor.surfaces.cli import exit_codes
-from tests.surfaces.cli.conftest import Cli, connected
+from tests.surfaces.cli.conftest import Cli, connect_sample
 
 TOOL = "described.refunds.createRefund"
 
 
 @pytest.fixture(scope="module")
 def described(shared: Cli) -> Iterator[DemoServer]:
-    with connected(shared, "described") as server:
+    with connect_sample(shared, "described") as server:
         yield server
         shared("sources", "remove", "described", "--yes")
 

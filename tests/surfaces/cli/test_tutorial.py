@@ -43,7 +43,7 @@ def steps() -> list[Step]:
     ]
 
 
-def masked(text: str) -> list[str]:
+def mask_output(text: str) -> list[str]:
     for pattern, mask in MASKS.items():
         text = re.sub(pattern, mask, text)
     return [line.rstrip() for line in text.replace("\r", "").splitlines()]
@@ -51,9 +51,9 @@ def masked(text: str) -> list[str]:
 
 def is_printed(expected: str, printed: str) -> bool:
     """A line of the page that is only `…` stands for any number of lines."""
-    parts = [re.escape(line) if line != "…" else "(?:.*\n)*?.*" for line in masked(expected)]
+    parts = [re.escape(line) if line != "…" else "(?:.*\n)*?.*" for line in mask_output(expected)]
     wanted = "\n".join(parts).replace("(?:.*\n)*?.*\n", "(?:.*\n)*?").replace("\n(?:.*\n)*?.*", "(?:\n.*)*?")
-    return re.fullmatch(wanted + "\n*", "\n".join(masked(printed)) + "\n") is not None
+    return re.fullmatch(wanted + "\n*", "\n".join(mask_output(printed)) + "\n") is not None
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_the_tutorial_runs_as_it_is_written(home: Cli) -> None:
     for step, printed in zip((first, *rest), shown, strict=False):
         assert step.prints, f"the page does not say what this prints:\n{step.commands}"
         if step is first:
-            assert all(line in masked(printed) for line in masked(step.prints) if line != "…"), printed
+            assert all(line in mask_output(printed) for line in mask_output(step.prints) if line != "…"), printed
         else:
             assert is_printed(step.prints, printed), f"{step.commands}\nprinted:\n{printed}"
 

@@ -23,7 +23,7 @@ __all__ = ["about", "daemon", "shop", "text_of", "value_of"]
 
 
 @asynccontextmanager
-async def connected(daemon: Daemon, *, mode: str = "auto", role: str = "agent") -> AsyncIterator[Client]:
+async def connect_client(daemon: Daemon, *, mode: str = "auto", role: str = "agent") -> AsyncIterator[Client]:
     """The official client over HTTP, with one of our tokens."""
     headers = {"Authorization": f"Bearer {getattr(daemon.tokens, role)}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http:

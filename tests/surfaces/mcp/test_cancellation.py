@@ -18,7 +18,7 @@ from executor.surfaces.mcp import gateway
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon, Upstream, running_daemon
 from tests.surfaces.api.identities import agent
-from tests.surfaces.mcp.conftest import about, connected, text_of
+from tests.surfaces.mcp.conftest import about, connect_client, text_of
 from tests.surfaces.mcp.tool_call import SESSION, SentCall, cancel, execution_with, is_left_alone, open_calls, status_of
 
 LONG = {
@@ -226,7 +226,7 @@ async def test_the_official_client_stops_the_code_when_its_caller_gives_up(
 ) -> None:
     was_stopped = False
     try:
-        async with connected(daemon, mode=mode) as client:
+        async with connect_client(daemon, mode=mode) as client:
             asked = asyncio.create_task(client.call_tool("execute", {"code": LONG["typescript"].format(mark)}))
             execution_id = await asyncio.to_thread(execution_with, daemon, mark)
             asked.cancel()

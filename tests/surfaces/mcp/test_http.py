@@ -9,7 +9,7 @@ from mcp import MCPError
 
 from executor.surfaces.mcp import gateway
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.mcp.conftest import about, connected, text_of, value_of
+from tests.surfaces.mcp.conftest import about, connect_client, text_of, value_of
 
 MODES = ["auto", "legacy", "2026-07-28"]
 WRITE = 'return await tools.shop.things.createThing({name: "lamp"})'
@@ -17,7 +17,7 @@ WRITE = 'return await tools.shop.things.createThing({name: "lamp"})'
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_of_any_revision_executes_code(daemon: Daemon, mode: str) -> None:
-    async with connected(daemon, mode=mode) as client:
+    async with connect_client(daemon, mode=mode) as client:
         result = await client.call_tool("execute", {"code": "return {sum: 1 + 1, nothing: null}"})
     assert not result.is_error
     assert json.loads(text_of(result)) == {"sum": 2, "nothing": None}
@@ -26,15 +26,15 @@ async def test_a_client_of_any_revision_executes_code(daemon: Daemon, mode: str)
 
 
 async def test_the_newest_revision_is_negotiated_and_the_older_one_on_request(daemon: Daemon) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         assert client.protocol_version == "2026-07-28"
-    async with connected(daemon, mode="legacy") as client:
+    async with connect_client(daemon, mode="legacy") as client:
         assert client.protocol_version == "2025-11-25"
 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_two_tools_are_offered_and_they_lead_to_discovery(daemon: Daemon, mode: str) -> None:
-    async with connected(daemon, mode=mode) as client:
+    async with connect_client(daemon, mode=mode) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == ["execute", "resume"]
     execute, resume = tools
@@ -45,7 +45,7 @@ async def test_two_tools_are_offered_and_they_lead_to_discovery(daemon: Daemon, 
 
 
 async def test_an_agent_finds_a_tool_and_calls_it(daemon: Daemon, shop: list[Any]) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         found = await client.call_tool("execute", {"code": 'return await tools.discover({query: "shop list things"})'})
         assert value_of(found)["bestPath"] == "shop.things.listThings"
         listed = await client.call_tool("execute", {"code": "return await tools.shop.things.listThings()"})
@@ -53,7 +53,7 @@ async def test_an_agent_finds_a_tool_and_calls_it(daemon: Daemon, shop: list[Any
 
 
 async def test_a_string_result_is_json_and_logs_follow(daemon: Daemon) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         result = await client.call_tool("execute", {"code": "console.warn('careful'); return 'done'"})
         silent = await client.call_tool("execute", {"code": "const a = 1"})
     assert text_of(result) == '"done"\n\nLogs:\n[warn] careful'
@@ -61,7 +61,7 @@ async def test_a_string_result_is_json_and_logs_follow(daemon: Daemon) -> None:
 
 
 async def test_a_failure_tells_the_code_the_message_and_the_line(daemon: Daemon) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         thrown = await client.call_tool("execute", {"code": "const a = 1\nthrow new Error('boom')"})
         syntax = await client.call_tool("execute", {"code": "const = 1"})
     assert thrown.is_error
@@ -91,7 +91,7 @@ async def test_a_failure_tells_the_code_the_message_and_the_line(daemon: Daemon)
 async def test_what_can_not_be_done_is_an_error_the_model_can_read(
     daemon: Daemon, name: str, arguments: dict[str, Any], code: str
 ) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         result = await client.call_tool(name, arguments)
     assert result.is_error
     assert about(result)["error"]["code"] == code
@@ -99,7 +99,7 @@ async def test_what_can_not_be_done_is_an_error_the_model_can_read(
 
 
 async def test_an_unknown_tool_is_a_protocol_error(daemon: Daemon) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         with pytest.raises(MCPError, match="unknown tool"):
             await client.call_tool("approve", {"id": "int_x"})
 
@@ -109,7 +109,7 @@ async def test_a_pause_tells_what_is_asked_and_resume_returns_the_outcome_every_
     daemon: Daemon, shop: list[Any], mode: str
 ) -> None:
     before = len(shop)
-    async with connected(daemon, mode=mode) as client:
+    async with connect_client(daemon, mode=mode) as client:
         paused = await client.call_tool("execute", {"code": WRITE})
         view = about(paused)
         asked = view["interactions"][0]
@@ -121,7 +121,7 @@ async def test_a_pause_tells_what_is_asked_and_resume_returns_the_outcome_every_
         settled = await asyncio.to_thread(daemon.post, f"/v1/interactions/{asked['id']}/approve", {})
         assert settled.status == 200
         first = await waiting
-    async with connected(daemon, mode=mode) as client:
+    async with connect_client(daemon, mode=mode) as client:
         second = await client.call_tool("resume", {"executionId": view["executionId"]})
     assert about(first)["status"] == "completed"
     assert value_of(first)["name"] == "lamp"
@@ -131,7 +131,7 @@ async def test_a_pause_tells_what_is_asked_and_resume_returns_the_outcome_every_
 
 
 async def test_a_denial_is_a_failure_with_the_reason(daemon: Daemon, shop: list[Any]) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         view = about(await client.call_tool("execute", {"code": WRITE}))
         path = f"/v1/interactions/{view['interactions'][0]['id']}/deny"
         await asyncio.to_thread(daemon.post, path, {"reason": "too many lamps"})
@@ -144,7 +144,7 @@ async def test_a_denial_is_a_failure_with_the_reason(daemon: Daemon, shop: list[
 @pytest.mark.parametrize("role", ["agent", "operator"])
 async def test_whoever_uses_mcp_acts_as_the_agent(daemon: Daemon, shop: list[Any], role: str) -> None:
     """Even the operator's token decides nothing there: the execution belongs to the agent and stays paused."""
-    async with connected(daemon, role=role) as client:
+    async with connect_client(daemon, role=role) as client:
         view = about(await client.call_tool("execute", {"code": WRITE}))
     execution = daemon.run(daemon.executor.engine.outcome(daemon.executor.tenancy.agent, view["executionId"])).execution
     assert execution.actor_id == daemon.executor.tenancy.agent.id
@@ -153,7 +153,7 @@ async def test_whoever_uses_mcp_acts_as_the_agent(daemon: Daemon, shop: list[Any
 
 async def test_a_second_approval_ends_the_wait_for_the_first(daemon: Daemon, shop: list[Any]) -> None:
     code = f"{WRITE.replace('return ', '')};\n{WRITE}"
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         view = about(await client.call_tool("execute", {"code": code}))
         asked = view["interactions"][0]["id"]
         waiting = asyncio.create_task(client.call_tool("resume", {"executionId": view["executionId"]}))
@@ -167,7 +167,7 @@ async def test_code_that_takes_longer_than_a_client_waits_is_answered_with_its_i
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateway, "WAIT_SECONDS", 0.1)
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         code = "await new Promise(r => setTimeout(r, 5000)); return 'late'"
         early = await client.call_tool("execute", {"code": code})
         monkeypatch.undo()
@@ -182,7 +182,7 @@ async def test_clients_with_equal_request_ids_get_their_own_answers(daemon: Daem
     """Each client counts its requests from the same number; twenty of them at once."""
 
     async def one(number: int, mode: str) -> Any:
-        async with connected(daemon, mode=mode) as client:
+        async with connect_client(daemon, mode=mode) as client:
             delay = (20 - number) * 10
             code = f"await new Promise(r => setTimeout(r, {delay})); return {number}"
             return value_of(await client.call_tool("execute", {"code": code}))
@@ -192,7 +192,7 @@ async def test_clients_with_equal_request_ids_get_their_own_answers(daemon: Daem
 
 
 async def test_one_client_may_run_many_executions_at_once(daemon: Daemon) -> None:
-    async with connected(daemon) as client:
+    async with connect_client(daemon) as client:
         results = await asyncio.gather(
             *(client.call_tool("execute", {"code": f"return {number}"}) for number in range(12))
         )

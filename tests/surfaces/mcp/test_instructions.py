@@ -107,7 +107,7 @@ def test_a_source_is_not_named_to_those_it_is_denied_for(daemon: Daemon, shop: l
 
 def test_another_workspace_is_told_of_its_own_sources(daemon: Daemon, shop: list[Any]) -> None:
     elsewhere = identities.stranger(daemon)
-    key = identities.keyed(daemon, "discover", "execute", by=elsewhere)
+    key = identities.create_key(daemon, "discover", "execute", by=elsewhere)
     assert greeting(daemon, key.token).startswith(f"{REACHES}; none is connected yet. When")
 
 

@@ -12,7 +12,7 @@ import pytest
 from executor.surfaces.mcp import fast_path, handshake
 from executor.surfaces.mcp.tool_results import ABOUT
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
-from tests.surfaces.mcp.conftest import connected, text_of, value_of
+from tests.surfaces.mcp.conftest import connect_client, text_of, value_of
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -339,7 +339,7 @@ async def test_the_official_client_stays_on_the_short_road(
 
     monkeypatch.setattr(endpoint, "_load", broken)
     with running_daemon(tmp_path) as daemon:
-        async with connected(daemon, mode=mode) as client:
+        async with connect_client(daemon, mode=mode) as client:
             assert len((await client.list_tools()).tools) == 2
             assert text_of(await client.call_tool("execute", {"code": "return 1"})) == "1"
 

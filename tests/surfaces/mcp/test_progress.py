@@ -12,7 +12,7 @@ import pytest
 from executor.surfaces.mcp import gateway, progress
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import agent
-from tests.surfaces.mcp.conftest import about, connected, text_of
+from tests.surfaces.mcp.conftest import about, connect_client, text_of
 from tests.surfaces.mcp.test_malformed_requests import modern_request
 from tests.surfaces.mcp.tool_call import SentCall, cancel, execution_with, status_of
 
@@ -99,7 +99,7 @@ async def test_the_official_client_hears_of_it(daemon: Daemon, mode: str) -> Non
     async def hear(value: float, total: float | None, message: str | None) -> None:
         heard.append(value)
 
-    async with connected(daemon, mode=mode) as client:
+    async with connect_client(daemon, mode=mode) as client:
         result = await client.call_tool("execute", {"code": SLOW["typescript"]}, progress_callback=hear)
     assert heard and "late" in text_of(result)
 

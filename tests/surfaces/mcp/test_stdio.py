@@ -20,14 +20,14 @@ from tests.surfaces.mcp.conftest import about, operator, text_of, value_of
 
 
 @asynccontextmanager
-async def connected(environment: dict[str, str]) -> AsyncIterator[Client]:
+async def connect(environment: dict[str, str]) -> AsyncIterator[Client]:
     server = StdioServerParameters(command=sys.executable, args=["-m", "executor", "mcp"], env=environment)
     async with Client(server) as client:
         yield client
 
 
 async def test_the_daemon_is_started_and_code_runs(environment: dict[str, str]) -> None:
-    async with connected(environment) as client:
+    async with connect(environment) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["execute", "resume"]
         result = await client.call_tool("execute", {"code": "return 6 * 7"})
     assert text_of(result) == "42"
@@ -38,7 +38,7 @@ async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[s
         await asyncio.to_thread(
             operator, environment, "sources", "add", f"{address}/openapi.json", "--namespace", "shop"
         )
-        async with connected(environment) as client:
+        async with connect(environment) as client:
             paused = await client.call_tool(
                 "execute", {"code": 'return await tools.shop.things.createThing({name: "lamp"})'}
             )
@@ -55,7 +55,7 @@ async def test_a_pause_is_settled_elsewhere_and_resumed_here(environment: dict[s
 
 
 async def test_errors_of_the_daemon_are_passed_on(environment: dict[str, str]) -> None:
-    async with connected(environment) as client:
+    async with connect(environment) as client:
         empty = await client.call_tool("execute", {"code": ""})
         unknown = await client.call_tool("resume", {"executionId": "../../v1/status"})
     assert about(empty)["error"]["code"] == "empty_code"
@@ -63,7 +63,7 @@ async def test_errors_of_the_daemon_are_passed_on(environment: dict[str, str]) -
 
 
 async def test_a_daemon_that_went_away_is_started_again(environment: dict[str, str]) -> None:
-    async with connected(environment) as client:
+    async with connect(environment) as client:
         before = await client.call_tool("execute", {"code": "return 1"})
         stopped = await asyncio.to_thread(process.stop, Settings.load(environment))
         after = await client.call_tool("execute", {"code": "return 2"})
@@ -99,12 +99,12 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(environment: dic
 
 async def test_the_bridge_holds_only_the_agents_token(environment: dict[str, str]) -> None:
     """What it runs belongs to the agent, so it can't decide its own pause."""
-    async with connected(environment) as client:
+    async with connect(environment) as client:
         await client.call_tool("execute", {"code": "return 1"})
     data = Path(environment["EXECUTOR_DATA_DIR"])
     (data / "operator.token").rename(data / "hidden.token")
     try:
-        async with connected(environment) as client:
+        async with connect(environment) as client:
             result = await client.call_tool("execute", {"code": "return 3"})
     finally:
         (data / "hidden.token").rename(data / "operator.token")
@@ -112,7 +112,7 @@ async def test_the_bridge_holds_only_the_agents_token(environment: dict[str, str
 
 
 async def test_a_large_result_is_a_preview_here_too(environment: dict[str, str]) -> None:
-    async with connected(environment) as client:
+    async with connect(environment) as client:
         result = await client.call_tool("execute", {"code": "return Array.from({length: 90000}, (_, i) => i)"})
         again = await client.call_tool("resume", {"executionId": about(result)["executionId"]})
     assert "of 90000 items" in text_of(result) and len(text_of(result)) < 8_000

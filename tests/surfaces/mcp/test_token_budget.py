@@ -19,7 +19,7 @@ def tokens(text: str) -> int:
     return len(Tokenizer.from_pretrained("o200k_base").encode(text))
 
 
-def shown(listed: Any, greeted: Any) -> str:
+def model_text(listed: Any, greeted: Any) -> str:
     """The tools as a client puts them before its model, and the instructions."""
     tools = [{key: value for key, value in tool.items() if key not in FOR_CLIENTS} for tool in listed["tools"]]
     return json.dumps(tools, ensure_ascii=False) + str(greeted["instructions"])
@@ -45,7 +45,7 @@ def test_everything_a_model_sees_fits_the_budget(daemon: Daemon) -> None:
     ).json["result"]
     assert len(listed["tools"]) == 2
     assert greeted["instructions"]
-    assert 100 < tokens(shown(listed, greeted)) <= BUDGET
+    assert 100 < tokens(model_text(listed, greeted)) <= BUDGET
     assert tokens(json.dumps(listed, ensure_ascii=False) + json.dumps(greeted, ensure_ascii=False)) <= WIRE
 
 
@@ -60,8 +60,8 @@ def test_the_newest_revision_fits_the_budget_too(daemon: Daemon) -> None:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}}
         headers = {**ACCEPT, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method}
         answers.append(daemon.post("/mcp", message, headers=headers).json["result"])
-    assert "tools.discover" in shown(*answers)
-    assert 100 < tokens(shown(*answers)) <= BUDGET
+    assert "tools.discover" in model_text(*answers)
+    assert 100 < tokens(model_text(*answers)) <= BUDGET
     assert tokens("".join(json.dumps(answer, ensure_ascii=False) for answer in answers)) <= WIRE
 
 

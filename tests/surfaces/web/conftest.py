@@ -17,7 +17,7 @@ from tests.support.shop import daemon, paused, shop
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web import hostile_api
-from tests.surfaces.web.views import View, settled
+from tests.surfaces.web.views import View, wait_until_settled
 
 __all__ = ["daemon", "paused", "shop"]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -85,7 +85,7 @@ def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator
             context.add_init_script(PATIENCE)
             if signed_in:
                 sign_in(context, daemon)
-        page = watched(context.new_page(), (daemon.url, *also_asked), complaints)
+        page = watch(context.new_page(), (daemon.url, *also_asked), complaints)
         page.goto(path)
         return page
 
@@ -95,7 +95,7 @@ def visit(browser: Any, daemon: Daemon, also_asked: tuple[str, ...]) -> Iterator
     assert complaints == []
 
 
-def watched(page: Any, asked: tuple[str, ...], complaints: list[str]) -> Any:
+def watch(page: Any, asked: tuple[str, ...], complaints: list[str]) -> Any:
     page.on("console", lambda message: note(message, complaints))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: check_request(request, asked, complaints))
@@ -139,10 +139,10 @@ class ViewBrowser:
         page.set_viewport_size({"width": 1200, "height": 720})
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
         page.goto(view.path.format(**self._names))
-        settled(page)
+        wait_until_settled(page)
         if view.act:
             view.act(page, self._names)
-            settled(page)
+            wait_until_settled(page)
         return page
 
     def close(self) -> None:
@@ -158,7 +158,7 @@ class ViewBrowser:
             chosen = f"localStorage.setItem('executor.workspace', '{self._names['empty']}')"
             context.add_init_script(chosen)
         context.route("**/v1/clients*", self._hide_paths)
-        self._pages[place] = watched(context.new_page(), (self._daemon.url,), self.complaints)
+        self._pages[place] = watch(context.new_page(), (self._daemon.url,), self.complaints)
         return self._pages[place]
 
     def _hide_paths(self, route: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.web.sample_workspace import invited, made, served
+from tests.surfaces.web.sample_workspace import expect_created, invite, serve
 
 MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 TURNED = "safe\u202egnp.exe"
@@ -72,7 +72,7 @@ def document(host: str) -> dict[str, Any]:
     }
 
 
-def locked(host: str) -> dict[str, Any]:
+def locked_document(host: str) -> dict[str, Any]:
     scheme = {"type": "apiKey", "in": "header", "name": "X-Key", "description": MARKUP}
     return {
         **document(host),
@@ -110,7 +110,7 @@ class Handler(BaseHTTPRequestHandler):
         host = str(self.headers["Host"])
         known = {
             "/openapi.json": lambda: document(host),
-            "/locked.json": lambda: locked(host),
+            "/locked.json": lambda: locked_document(host),
             "/many.json": lambda: many(host, 10_000),
         }
         self._answer(known.get(self.path, lambda: {"text": MARKUP, TURNED: [MARKUP, TURNED, LINK]})())
@@ -133,7 +133,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running() -> Iterator[str]:
-    with served(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+    with serve(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
         yield address
 
 
@@ -143,9 +143,9 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
     with running() as address:
         for namespace, file in (("evil", "openapi"), ("shut", "locked")):
             body = {"location": f"{address}/{file}.json", "namespace": namespace, "name": MARKUP}
-            made(daemon, "/v1/sources", body)
-        named(daemon)
-        empty = made(daemon, "/v1/workspaces", {"name": f"{MARKUP} too"})
+            expect_created(daemon, "/v1/sources", body)
+        name_things(daemon)
+        empty = expect_created(daemon, "/v1/workspaces", {"name": f"{MARKUP} too"})
         yield ran(daemon) | {
             "source": "evil",
             "tool": "evil.hostile.write",
@@ -155,11 +155,11 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             "address": f"{address}/locked.json",
             "outcome": "Result",
             "empty": empty["id"],
-            "invitation": invited(daemon),
+            "invitation": invite(daemon),
         }
 
 
-def named(daemon: Daemon) -> None:
+def name_things(daemon: Daemon) -> None:
     """What people call things."""
     whole = [{"path": "/note", "test": "equals", "value": MARKUP}]
     policy: dict[str, Any] = {
@@ -169,10 +169,10 @@ def named(daemon: Daemon) -> None:
         "conditions": whole,
     }
     policy["effect"] = "write"
-    made(daemon, "/v1/policies", policy)
+    expect_created(daemon, "/v1/policies", policy)
     for path in ("/v1/keys", "/v1/agents"):
-        made(daemon, path, {"name": MARKUP})
-    body = {"token": invited(daemon), "name": MARKUP}
+        expect_created(daemon, path, {"name": MARKUP})
+    body = {"token": invite(daemon), "name": MARKUP}
     assert identities.nobody(daemon).post("/v1/invitations/accept", body).status == 200
     place = daemon.get("/v1/workspaces").json["items"][0]
     assert daemon.request("PATCH", f"/v1/workspaces/{place['id']}", {"name": MARKUP}).status == 200

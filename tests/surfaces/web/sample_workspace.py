@@ -122,7 +122,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served(server: ThreadingHTTPServer) -> Iterator[str]:
+def serve(server: ThreadingHTTPServer) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -137,15 +137,15 @@ def served(server: ThreadingHTTPServer) -> Iterator[str]:
 def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
     """Names of what is there, by which the addresses of views are filled in."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    with served(DemoServer(0)) as demo, served(server) as others:
+    with serve(DemoServer(0)) as demo, serve(server) as others:
         for namespace, address in (
             ("demo", f"{demo}/openapi.json"),
             ("warehouse", f"{others}/warehouse.json"),
             ("desk", f"{others}/desk.json"),
         ):
-            made(daemon, "/v1/sources", {"location": address, "namespace": namespace})
+            expect_created(daemon, "/v1/sources", {"location": address, "namespace": namespace})
         add_policies_and_people(daemon)
-        empty = made(daemon, "/v1/workspaces", {"name": "Staging"})
+        empty = expect_created(daemon, "/v1/workspaces", {"name": "Staging"})
         names = ran(daemon)
         server.changed = True  # type: ignore[attr-defined]
         assert daemon.post("/v1/sources/warehouse/refresh").status == 200
@@ -158,11 +158,11 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             "address": f"{others}/desk.json",
             "outcome": "Result",
             "empty": empty["id"],
-            "invitation": invited(daemon),
+            "invitation": invite(daemon),
         }
 
 
-def made(daemon: Daemon, path: str, body: Any) -> Any:
+def expect_created(daemon: Daemon, path: str, body: Any) -> Any:
     answer = daemon.post(path, body)
     assert answer.status == 201, answer.body
     return answer.json
@@ -176,17 +176,17 @@ def add_policies_and_people(daemon: Daemon) -> None:
         {"pattern": "demo.**", "action": "require_approval", "effect": "write", "note": "Money"},
         {"pattern": "warehouse.**", "action": "allow", "note": "Nothing there can be lost"},
     ):
-        made(daemon, "/v1/policies", policy)
+        expect_created(daemon, "/v1/policies", policy)
     for name in ("desk_token", "stripe_key"):
-        made(daemon, "/v1/secrets", {"name": name, "value": f"value of {name}"})
-    body = {"token": invited(daemon), "name": "Grace Hopper"}
+        expect_created(daemon, "/v1/secrets", {"name": name, "value": f"value of {name}"})
+    body = {"token": invite(daemon), "name": "Grace Hopper"}
     assert identities.nobody(daemon).post("/v1/invitations/accept", body).status == 200
-    made(daemon, "/v1/keys", {"name": "laptop"})
-    made(daemon, "/v1/agents", {"name": "claude-code"})
+    expect_created(daemon, "/v1/keys", {"name": "laptop"})
+    expect_created(daemon, "/v1/agents", {"name": "claude-code"})
 
 
-def invited(daemon: Daemon) -> str:
-    return identities.fragment(made(daemon, "/v1/invitations", {"role": "member"})["url"])
+def invite(daemon: Daemon) -> str:
+    return identities.fragment(expect_created(daemon, "/v1/invitations", {"role": "member"})["url"])
 
 
 def ran(daemon: Daemon) -> dict[str, str]:

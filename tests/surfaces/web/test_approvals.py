@@ -25,7 +25,7 @@ DRAWN = """href => new Promise((done) => {
 CREATE = "shop.things.createThing"
 
 
-def asked(view: Any) -> str:
+def first_interaction(view: Any) -> str:
     return str(view["interactions"][0]["id"])
 
 
@@ -77,7 +77,7 @@ def test_an_approval_tells_what_its_execution_did_before_and_which_policy_asks(
     view = daemon.execute(
         f'await tools.shop.things.listThings({{}});\n{create}({{name: "a"}});\n{create}({{name: "b"}});'
     )
-    daemon.post(f"/v1/interactions/{asked(view)}/approve", {})
+    daemon.post(f"/v1/interactions/{first_interaction(view)}/approve", {})
     second = wait_for(lambda: [one for one in waiting(daemon) if one["executionId"] == view["executionId"]])[0]
     page = visit(f"/approvals/{second['id']}")
     region = page.get_by_role("region", name="The execution")
@@ -92,7 +92,7 @@ def test_an_approval_tells_what_its_execution_did_before_and_which_policy_asks(
 
 def test_a_denial_reaches_the_code_with_its_reason(visit: Open, daemon: Daemon, paused: Any, shop: list[Any]) -> None:
     made = len(shop)
-    page = visit(f"/approvals/{asked(paused)}")
+    page = visit(f"/approvals/{first_interaction(paused)}")
     page.get_by_role("button", name="Deny…").click()
     page.get_by_label("Reason (shown to the code)").fill("not today")
     page.get_by_role("button", name="Deny", exact=True).click()
@@ -106,17 +106,17 @@ def test_a_denial_reaches_the_code_with_its_reason(visit: Open, daemon: Daemon, 
 def test_nothing_is_focused_that_a_stray_key_could_press_and_allowing_by_keyboard_takes_two_keys(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
-    page = visit(f"/approvals/{asked(paused)}")
+    page = visit(f"/approvals/{first_interaction(paused)}")
     expect(page.get_by_role("button", name="Allow once")).to_be_enabled()
     expect(page.get_by_role("heading", name=CREATE)).to_be_focused()
     for key in ("Enter", " ", "y"):
         page.keyboard.press(key)
-    assert daemon.get(f"/v1/interactions/{asked(paused)}").json["status"] == "pending"
+    assert daemon.get(f"/v1/interactions/{first_interaction(paused)}").json["status"] == "pending"
     page.keyboard.press("a")
     expect(page.get_by_text("Press y to allow this once")).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("y")
-    assert daemon.get(f"/v1/interactions/{asked(paused)}").json["status"] == "pending"
+    assert daemon.get(f"/v1/interactions/{first_interaction(paused)}").json["status"] == "pending"
     page.keyboard.press("a")
     page.keyboard.press("y")
     expect(page.get_by_role("article")).to_contain_text("Allowed by you")
@@ -176,7 +176,7 @@ def test_always_shows_the_policies_around_the_new_one_and_how_wide_it_is(
     for pattern, action in (("other.**", "deny"), ("shop.**", "require_approval")):
         daemon.post("/v1/policies", {"pattern": pattern, "action": action})
     view = daemon.execute('return await tools.shop.things.createThing({name: "lamp"})')
-    page = visit(f"/approvals/{asked(view)}")
+    page = visit(f"/approvals/{first_interaction(view)}")
     page.get_by_role("button", name="Always allow…").click()
     panel = page.get_by_role("region", name="Always allow")
     lines = panel.get_by_role("region", name="The policies including the new one").get_by_role("listitem")
@@ -218,7 +218,7 @@ def test_two_tabs_the_title_the_icon_and_the_navigation_follow_what_happens(
     assert "%3E1%3C%2Ftext" in str(icon.get_attribute("href"))
     drawn = second.evaluate(DRAWN, icon.get_attribute("href"))
     assert drawn > 0
-    daemon.post(f"/v1/interactions/{asked(view)}/deny", {})
+    daemon.post(f"/v1/interactions/{first_interaction(view)}/deny", {})
     expect(first.get_by_text("No pending approvals")).to_be_visible()
     expect(second).to_have_title("Sources · Executor")
     expect(icon).to_have_attribute("href", "/favicon.svg")
@@ -227,13 +227,13 @@ def test_two_tabs_the_title_the_icon_and_the_navigation_follow_what_happens(
 def test_an_approval_decided_cancelled_or_asked_again_elsewhere_says_so_where_it_is_open(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
-    page = visit(f"/approvals/{asked(paused)}")
+    page = visit(f"/approvals/{first_interaction(paused)}")
     expect(page.get_by_role("button", name="Allow once")).to_be_enabled()
-    daemon.post(f"/v1/interactions/{asked(paused)}/deny", {"reason": "decided in a terminal"})
+    daemon.post(f"/v1/interactions/{first_interaction(paused)}/deny", {"reason": "decided in a terminal"})
     expect(page.get_by_role("article")).to_contain_text("decided in a terminal")
     expect(page.get_by_role("button", name="Allow once")).to_have_count(0)
     other = daemon.execute('return await tools.shop.things.createThing({name: "chair"})')
-    page.goto(f"/approvals/{asked(other)}")
+    page.goto(f"/approvals/{first_interaction(other)}")
     expect(page.get_by_role("button", name="Allow once")).to_be_enabled()
     daemon.post(f"/v1/executions/{other['executionId']}/cancel")
     expect(page.get_by_role("article")).to_contain_text("cancelled with its execution")
@@ -242,7 +242,7 @@ def test_an_approval_decided_cancelled_or_asked_again_elsewhere_says_so_where_it
 def test_an_approval_whose_time_is_over_cannot_be_decided(visit: Open, daemon: Daemon, paused: Any) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
-    until = datetime.fromisoformat(daemon.get(f"/v1/interactions/{asked(paused)}").json["expiresAt"])
+    until = datetime.fromisoformat(daemon.get(f"/v1/interactions/{first_interaction(paused)}").json["expiresAt"])
     page.clock.install(time=until - timedelta(seconds=125))
     page.get_by_role("link", name="Approvals").first.click()
     expect(page.get_by_role("article")).to_contain_text(re.compile(r"in [12]:\d\d"))
@@ -277,7 +277,7 @@ def test_the_whole_inbox_works_by_keyboard_alone(visit: Open, daemon: Daemon, sh
 def test_decided_ones_are_found_by_a_filter_that_stands_in_the_address(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
-    daemon.post(f"/v1/interactions/{asked(paused)}/approve", {})
+    daemon.post(f"/v1/interactions/{first_interaction(paused)}/approve", {})
     page = visit("/approvals")
     page.get_by_label("Show").select_option("approved")
     page.get_by_label("Source", exact=True).select_option("shop")
@@ -305,9 +305,9 @@ def test_more_approvals_than_a_page_holds_are_counted_and_shown_when_wanted(
 
 def test_a_lost_answer_is_sent_again_given_or_left_to_the_code(visit: Open, daemon: Daemon, paused: Any) -> None:
     """The row is made what a crash between the effect and its record leaves behind."""
-    lost = sa.update(interactions).where(interactions.c.id == asked(paused)).values(kind="unknown_outcome")
+    lost = sa.update(interactions).where(interactions.c.id == first_interaction(paused)).values(kind="unknown_outcome")
     daemon.run(daemon.executor.database.write(lambda c: c.execute(lost)))
-    page = visit(f"/approvals/{asked(paused)}")
+    page = visit(f"/approvals/{first_interaction(paused)}")
     expect(page.get_by_role("button", name="Send it again")).to_be_enabled()
     expect(page.get_by_role("button", name="Return the error to the code…")).to_be_enabled()
     expect(page.get_by_role("button", name="Always allow…")).to_have_count(0)
@@ -320,14 +320,14 @@ def test_a_lost_answer_is_sent_again_given_or_left_to_the_code(visit: Open, daem
 
 def test_letters_that_look_like_others_are_named(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
     view = daemon.execute(r'return await tools.shop.things.createThing({name: "pay to p\u0430ypal"})')
-    page = visit(f"/approvals/{asked(view)}")
+    page = visit(f"/approvals/{first_interaction(view)}")
     expect(page.get_by_role("note")).to_contain_text("(U+0430)")
 
 
 def test_on_a_phone_nothing_is_cut_off_and_the_thumb_reaches_every_decision(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
-    page = visit(f"/approvals/{asked(paused)}", viewport={"width": 380, "height": 740}, has_touch=True)
+    page = visit(f"/approvals/{first_interaction(paused)}", viewport={"width": 380, "height": 740}, has_touch=True)
     expect(page.get_by_role("article")).to_contain_text("lamp")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for name in ("Deny…", "Allow once", "More…"):

@@ -73,7 +73,7 @@ def test_an_administrator_verifies_the_record_and_holds_it_against_a_head(visit:
 
 
 def test_a_member_reads_the_record_but_is_not_offered_to_verify_it(visit: Open, daemon: Daemon) -> None:
-    name, _, value = identities.invited(daemon, "member").cookie.partition("=")
+    name, _, value = identities.invite(daemon, "member").cookie.partition("=")
     page = visit("/sign-in", signed_in=False)
     page.context.add_cookies([{"name": name, "value": value, "url": daemon.url}])
     page.goto("/audit")

@@ -79,7 +79,7 @@ def test_it_is_left_out_when_asked_and_where_its_sources_are_not(
     assert not module.WebBuild(checkout).is_stale()
 
 
-def packed(target: str) -> set[str]:
+def packed_files(target: str) -> set[str]:
     """What a distribution of this checkout would hold; nothing is built or written."""
     builders = pytest.importorskip(f"hatchling.builders.{target}")
     builder = getattr(builders, f"{target.title()}Builder")(str(ROOT))
@@ -89,7 +89,7 @@ def packed(target: str) -> set[str]:
 def test_a_wheel_holds_the_built_ui_and_a_source_distribution_what_it_is_built_from_too() -> None:
     if not is_built():
         pytest.skip("the web UI is not built: `scripts/setup`")
-    wheel, source = packed("wheel"), packed("sdist")
+    wheel, source = packed_files("wheel"), packed_files("sdist")
     built = {f"executor/surfaces/web/static/{name}" for name in ("index.html", "theme.js", "favicon.svg")}
     assert built <= wheel
     assert any(name.startswith("executor/surfaces/web/static/assets/") for name in wheel)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.surfaces.web.conftest import Open
-from tests.surfaces.web.views import settled
+from tests.surfaces.web.views import wait_until_settled
 
 PAGES = (
     "/",
@@ -57,7 +57,7 @@ def test_no_page_moves_what_it_has_shown(visit: Open, paused: Any, width: int) -
     unsteady = {}
     for path in PAGES:
         page.goto(path.format(**names))
-        settled(page)
+        wait_until_settled(page)
         moved, culprits = page.evaluate(MOVED)
         if moved > MOST:
             unsteady[path] = (moved, culprits)

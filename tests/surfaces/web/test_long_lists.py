@@ -34,7 +34,7 @@ def list_of_many(visit: Open, many: str) -> Any:
     return page
 
 
-def watched(page: Any) -> None:
+def watch_frames(page: Any) -> None:
     page.evaluate(f"({WATCH})('Tools')")
 
 
@@ -42,7 +42,7 @@ def so_far(page: Any) -> Any:
     return page.evaluate("window.watchedSoFar()")
 
 
-def seen(page: Any) -> Any:
+def read_frames(page: Any) -> Any:
     page.evaluate("new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
     return page.evaluate("window.watchedFrames()")
 
@@ -55,11 +55,11 @@ def test_the_wheel_never_outruns_the_rows(list_of_many: Any) -> None:
     page = list_of_many
     place = box(page)
     page.mouse.move(place["x"] + 40, place["y"] + place["height"] / 2)
-    watched(page)
+    watch_frames(page)
     for step in range(STEPS):
         page.mouse.wheel(0, 240 if step < STEPS * 2 // 3 else -240)
     wait_for(lambda: so_far(page)["steps"] >= STEPS // 3)
-    found = seen(page)
+    found = read_frames(page)
     assert found["frames"] > 5
     assert (found["blank"], found["behind"]) == (0, 0), found
     assert found["rows"] < 100 and found["nodes"] < NODES, found
@@ -68,7 +68,7 @@ def test_the_wheel_never_outruns_the_rows(list_of_many: Any) -> None:
 def test_a_jump_by_scrollbar_or_key_arrives_on_rows(list_of_many: Any) -> None:
     page = list_of_many
     place = box(page)
-    watched(page)
+    watch_frames(page)
     edge = place["x"] + place["width"] - 6
     page.mouse.move(edge, place["y"] + 18)
     page.mouse.down()
@@ -80,6 +80,6 @@ def test_a_jump_by_scrollbar_or_key_arrives_on_rows(list_of_many: Any) -> None:
     page.keyboard.press("End")
     expect(page.get_by_text("getItem9999", exact=True)).to_be_visible()
     page.keyboard.press("Home")
-    found = seen(page)
+    found = read_frames(page)
     assert found["blank"] == 0, found
     assert found["nodes"] < NODES, found

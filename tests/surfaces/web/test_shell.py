@@ -12,7 +12,7 @@ from tests.surfaces.web.conftest import Open, sign_in
 from tests.surfaces.web.people import invitation
 
 
-def focused(page: Any) -> str:
+def focused_text(page: Any) -> str:
     return str(page.evaluate("document.activeElement.textContent"))
 
 
@@ -109,7 +109,7 @@ def test_another_page_takes_the_focus_to_its_heading(visit: Open) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", name="Sources")).to_be_visible()
     page.keyboard.press("Tab")
-    assert focused(page) == "Skip to the content"
+    assert focused_text(page) == "Skip to the content"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "content"
     page.get_by_role("link", name="Secrets").first.click()

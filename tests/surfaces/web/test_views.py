@@ -16,7 +16,7 @@ from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.web import sample_workspace
 from tests.surfaces.web.conftest import ViewBrowser
-from tests.surfaces.web.views import ROOT, VIEWS, Look, View, pictures, route_of, routes, settled
+from tests.surfaces.web.views import ROOT, VIEWS, Look, View, pictures, route_of, routes, wait_until_settled
 
 PICTURES = ROOT / "docs" / "screenshots"
 PAGE = ROOT / "docs" / "web.md"
@@ -64,12 +64,12 @@ def test_a_view_is_sound_in_every_look(views: ViewBrowser, axe_script: Path, tmp
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         wait_for(lambda page=page, scheme=scheme: page.evaluate("document.documentElement.dataset.theme") == scheme)
         page.evaluate(f"{FRAME}.then(() => null)")
-        settled(page)
+        wait_until_settled(page)
         found[look] = faults(page, policies)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found[look].append("it scrolls sideways")
         if look in view.pictures:
-            found[look] += pictured(page, view.picture(look), tmp_path)
+            found[look] += take_pictures(page, view.picture(look), tmp_path)
     wrong = [f"{look}: {fault}" for look, several in found.items() for fault in several]
     assert wrong == []
     assert views.complaints == []
@@ -88,7 +88,7 @@ def faults(page: Any, policies: str) -> list[str]:
     return [f"{one['id']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in serious]
 
 
-def pictured(page: Any, name: str, elsewhere: Path) -> list[str]:
+def take_pictures(page: Any, name: str, elsewhere: Path) -> list[str]:
     folder = Path(os.environ.get("EXECUTOR_SCREENSHOTS") or elsewhere)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.png"

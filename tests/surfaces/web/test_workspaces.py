@@ -31,7 +31,7 @@ def switch(page: Any, name: str) -> None:
     expect(page.get_by_role("button", name=f"Workspace {name}: switch").first).to_be_visible()
 
 
-def listed(page: Any) -> Any:
+def source_links(page: Any) -> Any:
     return page.get_by_role("main").get_by_role("link").filter(has_text="tools")
 
 
@@ -41,18 +41,18 @@ def test_switching_brings_the_other_workspace_and_leaves_other_tabs_where_they_a
     first = visit("/sources/shop")
     expect(first.get_by_role("heading", level=1)).to_be_visible()
     second = visit("/", within=first.context)
-    expect(listed(second).filter(has_text="shop")).to_be_visible()
+    expect(source_links(second).filter(has_text="shop")).to_be_visible()
     switch(first, "Annex")
     first.wait_for_url(f"{daemon.url}/")
-    expect(listed(first)).to_have_count(1)
-    expect(listed(first)).to_contain_text("depot")
+    expect(source_links(first)).to_have_count(1)
+    expect(source_links(first)).to_contain_text("depot")
     second.reload()
-    expect(listed(second).filter(has_text="shop")).to_be_visible()
+    expect(source_links(second).filter(has_text="shop")).to_be_visible()
     expect(second.get_by_role("button", name="Workspace default: switch").first).to_be_visible()
     third = visit("/", within=first.context)
-    expect(listed(third)).to_contain_text("depot")  # a new tab begins where one chose to be last
+    expect(source_links(third)).to_contain_text("depot")  # a new tab begins where one chose to be last
     switch(third, "default")
-    expect(listed(third).filter(has_text="shop")).to_be_visible()
+    expect(source_links(third).filter(has_text="shop")).to_be_visible()
 
 
 def test_the_live_stream_and_every_act_follow_the_tab(visit: Open, daemon: Daemon, annex: str) -> None:

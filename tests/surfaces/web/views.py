@@ -68,7 +68,7 @@ def connect(page: Any, names: dict[str, str]) -> None:
     page.get_by_label("Namespace").fill("desk2")
     page.get_by_role("button", name="Connect").click()
     page.wait_for_url("**connected=desk2**")
-    settled(page)
+    wait_until_settled(page)
 
 
 def look_up_nothing(page: Any, names: dict[str, str]) -> None:
@@ -203,6 +203,6 @@ def pictures() -> Iterator[str]:
         yield from map(view.picture, view.pictures)
 
 
-def settled(page: Any) -> None:
+def wait_until_settled(page: Any) -> None:
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_text("Loading", exact=True)).to_have_count(0)

@@ -55,7 +55,7 @@ export const unreachable = () =>
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
 
-/** `/v1/keys/{key_id}` as the addresses that it stands for. */
+/** `/v1/keys/{key_id}` as the addresses that match it. */
 type Filled<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
   ? `${Before}${string}${Filled<After>}`
   : Path;

@@ -5,7 +5,7 @@ const WANTED = "executor.notices";
 
 export type Notices = "on" | "off" | "blocked" | "missing";
 
-/** `blocked`: the browser was told never to show any of this site. */
+/** `blocked`: the browser never shows any of this site. */
 export function noticesState(): Notices {
   if (!("Notification" in window)) return "missing";
   if (Notification.permission === "denied") return "blocked";

@@ -13,7 +13,7 @@ export async function isReachable(): Promise<boolean> {
   }
 }
 
-/** No one answers: how to start it. The page opens by itself once someone does. */
+/** The daemon does not answer: how to start it. The page opens once it does. */
 export function Offline() {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;

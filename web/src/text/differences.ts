@@ -6,7 +6,7 @@ export type Difference = { pointer: string; before?: string; after?: string };
 const MOST = 30;
 const LONGEST = 200;
 
-/** What is other in the second of two JSON values, by its place; how many more there are, if not all are told. */
+/** What differs in the second of two JSON values, by its place; how many more there are, if not all are listed. */
 export function differences(before: unknown, after: unknown): { found: Difference[]; more: number } {
   const found = [...each(before, after, "")];
   return { found: found.slice(0, MOST), more: Math.max(0, found.length - MOST) };

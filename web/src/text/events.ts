@@ -1,4 +1,4 @@
-// What happened, as a person would say it. An unknown kind of event is still told, by its type and plain facts.
+// What happened, as a person would say it. An unknown kind of event is still shown, by its type and plain facts.
 import { isNested } from "@/api/json";
 import { size } from "./size";
 import { duration } from "./time";

@@ -15,7 +15,7 @@ const WORD = /[\p{L}\p{N}_.-]/u;
 const DISGUISED =
   /[\u{ff10}-\u{ff19}\u{ff21}-\u{ff3a}\u{ff41}-\u{ff5a}\u{1d400}-\u{1d7ff}\u{1ee00}-\u{1eeff}\u{1fbf0}-\u{1fbf9}ℂℊ-ℓℕℙ-ℝℤℨℬℭℯ-ℱℳℴℹℼ-ℿⅅ-ⅉ]/u;
 
-/** Where a letter stands that a reader would take for another one; `letters` are those of one line. */
+/** Positions of letters that a reader would take for others; `letters` are those of one line. */
 export function deceptive(letters: string[]): Set<number> {
   const foreign: number[] = [];
   const found = new Set<number>();

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { visible } from "@/text/visible";
 
-// Enough to tell words, values and remarks apart; the playground's editor knows the languages, and is far larger.
+// Enough to distinguish words, values and comments; the playground's editor knows the languages, and is far larger.
 const WORDS =
   "and|as|async|await|break|case|catch|class|const|continue|def|default|delete|do|elif|else|except|export|extends|finally|for|from|function|if|import|in|interface|is|lambda|let|new|not|of|or|pass|raise|return|switch|throw|try|type|typeof|while|with|yield";
 const VALUES = "true|false|null|undefined|True|False|None";

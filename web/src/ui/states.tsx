@@ -33,7 +33,7 @@ export function Empty({ title, children, icon: Icon, action }: EmptyProps) {
 
 type TroubleProps = { error: unknown; onRetry?: () => void; children?: ReactNode };
 
-/** What went wrong, what to try, and by which code it is known; `children` tell more about it. */
+/** What went wrong, what to try, and its code; `children` say more about it. */
 export function Trouble({ error, onRetry, children }: TroubleProps) {
   const problem = error instanceof Problem ? error : null;
   return (

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 /** `rare` columns are left out where there is no room; their cells say so too. */
 type Props = { label: string; head: string[]; rare?: string[]; children: ReactNode };
 
-/** Scrolls by itself on a narrow screen; the page never does sideways. */
+/** Scrolls within itself on a narrow screen; the page never scrolls sideways. */
 export function Table({ label, head, rare = [], children }: Props) {
   return (
     <section aria-label={label} tabIndex={0} className="min-w-0 overflow-x-auto">

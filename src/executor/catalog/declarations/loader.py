@@ -48,7 +48,7 @@ RESULT_STEPS = 4
 def declare(
     c: Connection, workspace_id: str, language: Language, names: Iterable[str], others: Sequence[Tool]
 ) -> Declared:
-    """A name is a path or what paths begin with; one that stands for too many tools may be called in any way."""
+    """A name is a path or the beginning of one; if it matches too many tools, any call of it is accepted."""
     tools = {tool.path: tool for tool in others}
     anything = []
     for name in sorted(set(names)):

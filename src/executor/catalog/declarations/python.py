@@ -1,4 +1,4 @@
-"""Tools as Python stubs: what Monty's type checker holds code against."""
+"""Tools as Python stubs: what the type checker holds code against."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from executor.schemas.shapes.shape import ANYTHING, Field, Fields, Shape, either
 
 HEAD = """from __future__ import annotations
 from collections.abc import Mapping, Sequence
+from executor_sandbox import Call, Group
 from typing import Any, Literal, Required, TypeAlias, TypedDict, overload
 """
 TAKEN = frozenset(
     {
-        *keyword.kwlist, *keyword.softkwlist, *dir(builtins), "Any", "Literal", "Mapping", "Required", "Sequence",
-        "Tools", "TypeAlias", "TypedDict", "annotations", "overload", "tools",
+        *keyword.kwlist, *keyword.softkwlist, *dir(builtins), "Any", "Call", "Group", "Literal", "Mapping", "Required",
+        "Sequence", "Tools", "TypeAlias", "TypedDict", "annotations", "overload", "tools",
     }
 )  # fmt: skip
 
@@ -59,7 +60,7 @@ class Declarations:
             if is_word(segment)
         ]
         lines = self._call(node.tool, call) if node.tool is not None else []
-        return [*lines, f"class {name}{f'({call})' if call else ''}:", *(members or ["    pass"])]
+        return [*lines, f"class {name}({f'{call}, ' if call else ''}Group):", *(members or ["    pass"])]
 
     def _name(self, node: Node) -> str:
         return self._names.of(("node", node.path), f"tools_{node.path.replace('.', '_')}") if node.path else "Tools"
@@ -71,7 +72,7 @@ class Declarations:
         lines = [f"class {name}:"]
         for way in ways:
             lines += ["    @overload"] if len(ways) > 1 else []
-            lines.append(f"    async def __call__(_self, {way}) -> {given}: ...")
+            lines.append(f"    def __call__(_self, {way}) -> Call[{given}]: ...")
         return lines
 
     def _of(self, tool: Tool) -> tuple[ArgumentShapes, Types, ResultShapes]:
@@ -109,7 +110,7 @@ def keywords(shape: Fields, types: Types, hint: str) -> str:
 
 
 def dict_form(known: list[Fields]) -> Fields:
-    """One dict for all ways: only what each of them demands is required, and what one leaves open another may tell."""
+    """One dict for all ways: only what each demands is required; another way may fill in what one leaves open."""
     if len(known) == 1:
         return known[0]
     required = set.intersection(*({one.name for one in each.fields if one.required} for each in known))
@@ -117,6 +118,6 @@ def dict_form(known: list[Fields]) -> Fields:
     for each in known:
         for one in each.fields:
             shapes.setdefault(one.name, []).append(one.shape)
-    told = {name: [part for part in parts if part != ANYTHING] or parts for name, parts in shapes.items()}
-    fields = (Field(name, either(parts), name in required) for name, parts in told.items())
+    typed = {name: [part for part in parts if part != ANYTHING] or parts for name, parts in shapes.items()}
+    fields = (Field(name, either(parts), name in required) for name, parts in typed.items())
     return Fields(tuple(fields), any(each.open for each in known))

@@ -24,7 +24,7 @@ from executor.schemas.shapes.shape import (
     both,
 )
 
-# An integer may come as 1.0, which JSON does not tell from 1; Python's `float` takes both.
+# An integer may come as 1.0, which JSON does not distinguish from 1; Python's `float` takes both.
 SCALARS = {"string": "str", "number": "float", "boolean": "bool", "null": "None", "time": "str"}
 ANY_OBJECT = "dict[str, Any]"
 

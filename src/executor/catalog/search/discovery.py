@@ -58,7 +58,7 @@ class Wanted:
 
 
 class Discovery:
-    """`deepen` tells a tool's signature (depth 1) or schemas too (depth 2)."""
+    """`deepen` adds a tool's signature (depth 1) or its schemas too (depth 2)."""
 
     def __init__(self, database: Database, indexes: Indexes, deepen: Deepen) -> None:
         self._database = database
@@ -101,17 +101,17 @@ class Discovery:
     ) -> list[dict[str, Any]]:
         paths = [item["path"] for item in found.items]
         twins = [f"{path}{ALL}" for path in paths] if wanted.brief else []
-        told = await self._database.read(
+        described = await self._database.read(
             partial(search_entries.summaries, workspace_id=workspace_id, paths=list(dict.fromkeys([*paths, *twins])))
         )
         length = BRIEF_DESCRIPTION if wanted.brief else ITEM_DESCRIPTION
         items = []
         for item in fold_pages(found.items) if wanted.brief else found.items:
-            if item["path"] in told:  # else its source changed meanwhile
-                description, effect = told[item["path"]]
+            if item["path"] in described:  # else its source changed meanwhile
+                description, effect = described[item["path"]]
                 one = {"path": item["path"], "description": first_sentence(description, length), "effect": effect}
                 twin = f"{item['path']}{ALL}"
-                if wanted.brief and twin in told and (visibility is None or not visibility.hides(twin, effect)):
+                if wanted.brief and twin in described and (visibility is None or not visibility.hides(twin, effect)):
                     one["all"] = True
                 items.append({**one, **item} if wanted.explain else one)
         return items[: wanted.limit]

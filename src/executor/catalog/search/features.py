@@ -39,7 +39,7 @@ MEASURES = (
     "wish_make", "wish_change", "wish_drop", "unwished", "reading", "dropping", "said_with_wish", "held",
 )  # fmt: skip
 BITS = np.array([[1.0 if mask & field else 0.0 for field in FIELDS] for mask in range(MASKS)], dtype=np.float32)
-# How much a word says that stands only there.
+# How much a word says that occurs only there.
 STRENGTH = np.array([1.0, 0.85, 0.9, 0.95, 0.6, 0.4, 0.5, 0.85, 0.0], dtype=np.float32)
 SUMMARY_COLUMN, END_COLUMN = list(FIELDS).index(SUMMARY), list(FIELDS).index(END)
 UNKNOWN = 0.5
@@ -143,7 +143,7 @@ def match_title(index: Index, cover: Coverage, candidates: Array) -> Array:
 
 
 def agreement(index: Index, asked: Query, candidates: Array) -> tuple[Array, Array]:
-    """Whether a tool does what is asked for, and whether it writes where reading was asked for or the reverse."""
+    """Whether a tool does what the query wants, and whether it writes where the query wants to read, or the reverse."""
     does = index.actions[candidates]
     nothing = np.zeros(len(candidates))
     if not asked.actions:

@@ -107,9 +107,6 @@ def how_to_connect(app: str) -> str:
     return f"; a person can connect it: `executor sources add {app}`" if app in templates.read_templates() else ""
 
 
-# Of the best hit. Over the shared sets of queries, what agents ask scores higher when it is found; half of what is
-# missed scores lower. See docs/discovery.md.
-WEAK_SCORE = 9.0
 MAX_NAMES = 20
 ASK = "search for app + verb + object in the API's own words, or pass only a namespace to browse it"
 
@@ -129,7 +126,7 @@ def judge(query: str, found: Found, names: Sequence[str]) -> Fit:
         return Fit("; ".join(filter(None, (cut, f"no match: {ASK}", list_connected(names)))), is_fit=False)
     if cut:
         return Fit(cut)
-    return Fit(f"weak match: {ASK}") if found.strength < WEAK_SCORE else Fit()
+    return Fit(f"weak match: {ASK}") if found.is_weak else Fit()
 
 
 def miss(app: str, names: Sequence[str]) -> Fit:

@@ -1,7 +1,7 @@
 """Ranking: candidates by weighted words, then how well a query and a tool cover each other.
 
 The weights were fitted once, by how often the right tool came first over sets of queries with whole sources left out;
-`scripts/eval-search` measures them. A short query names what it wants; a long one tells a story around it, so each
+`scripts/eval-search` measures them. A short query names what it wants; a long one has a story around it, so each
 measure counts differently in the two, and the length of a query says how much of each it is.
 """
 
@@ -25,7 +25,11 @@ EXACT = 50.0
 MATCHED = 6
 NEAREST = 50
 NEAR_ENOUGH = 0.5  # a tool that has no word of the query may still be what is meant
-MEANING = 6.0  # what nearness in meaning adds, where the extra is there
+MEANING = 4.0  # what nearness in meaning adds, where the extra is there
+UNSURE = 16.0  # and how much more where words fit no tool at all
+# Of the best hit. Over the shared sets of queries, what agents ask scores higher when it is found; half of what is
+# missed scores lower. See docs/discovery.md.
+WEAK_SCORE = 9.0
 # measure: (in a short query, in a long one)
 WEIGHTS: dict[str, tuple[float, float]] = {
     "words": (0.66, 4.08),
@@ -91,6 +95,10 @@ class Found:
     is_fit: bool = True
     strength: float = 0.0
 
+    @property
+    def is_weak(self) -> bool:
+        return self.strength < WEAK_SCORE
+
 
 def search(
     index: Index,
@@ -117,7 +125,7 @@ def search(
         candidates = np.union1d(candidates, best(possible if allowed is None else possible * allowed, NEAREST))
     scores = by_words = score(index, asked, gathered, candidates)
     if meant is not None:
-        scores = np.round(scores + MEANING * np.maximum(meant[candidates], 0.0), 4)
+        scores = np.round(scores + meaning_weight(by_words) * np.maximum(meant[candidates], 0.0), 4)
     for at in named_outright(index, text, candidates):
         scores[at] += EXACT
         by_words[at] = max(by_words[at], EXACT)
@@ -138,6 +146,11 @@ def score(index: Index, asked: Query, gathered: Gathered, candidates: Array) -> 
     weights = np.array([short * WEIGHTS[name][0] + (1 - short) * WEIGHTS[name][1] for name in MEASURES])
     values: Array = np.round(features.measure(index, asked, gathered, candidates) @ weights, 4)
     return values
+
+
+def meaning_weight(by_words: Array) -> float:
+    """The less the words of a query fit any tool, the more its meaning counts."""
+    return MEANING + UNSURE * max(0.0, 1 - float(by_words.max(initial=0.0)) / WEAK_SCORE)
 
 
 def shortness(asked: Query) -> float:
@@ -166,29 +179,29 @@ def fits(gathered: Gathered, doc: int) -> bool:
     """Whether the tool has anything of what the query is about: else it only does the same, to something else."""
     asked = [one for one in gathered.slots if not one.slot.verb and one.slot.weight == 1.0]
     named_only = f" in {FIELDS[SOURCE]}"  # a source's name may also be that of what its tools are about
-    found = any((where := standing(one, doc)) and not where.endswith(named_only) for one in asked)
+    found = any((where := place_of(one, doc)) and not where.endswith(named_only) for one in asked)
     return found or all(one.slot.is_source for one in asked)
 
 
 def match_words(index: Index, gathered: Gathered, doc: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in gathered.slots:
-        if where := standing(one, doc):
+        if where := place_of(one, doc):
             found.setdefault(one.slot.said.replace("_", " "), where)
         if len(found) == MATCHED:
             break
     return found
 
 
-def standing(one: Placed, doc: int) -> str:
+def place_of(one: Placed, doc: int) -> str:
     """The best of a slot's terms that the tool itself has, else one that is said of such tools."""
     said = ""
     for term, _, postings in reversed(one.terms):
         at = int(np.searchsorted(postings.docs, doc))
         if at < len(postings.docs) and postings.docs[at] == doc:
             field = next(name for bit, name in FIELDS.items() if postings.masks[at] & bit)
-            told = f"{term.replace('_', ' ')} in {field}"
+            reason = f"{term.replace('_', ' ')} in {field}"
             if field != FIELDS[SAID]:
-                return told
-            said = said or told
+                return reason
+            said = said or reason
     return said

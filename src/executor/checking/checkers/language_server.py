@@ -1,4 +1,4 @@
-"""TypeScript's checker as a language server: one process, spoken to over its standard input and output.
+"""A type checker as a language server: one process, spoken to over its standard input and output.
 
 The documents exist only in its memory. Whatever it says is bounded before it is read: it works on hostile text.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,7 @@ import orjson
 
 from executor.checking.checkers import sealed_launch
 
-PROJECT = Path(__file__).parents[1] / "project"
-NATIVE = Path(__file__).parents[1] / "native"
-TOOLS, MAIN = "tools.d.ts", "main.ts"
+PROJECTS = Path(__file__).parents[1] / "project"
 DATA_BYTES = 1 << 30
 LARGEST = 32 << 20
 LARGEST_HEAD = 4096
@@ -32,17 +32,33 @@ class ServerTimedOut(ServerLost):
     """It works on what it was asked, and has had its time."""
 
 
-def program() -> Path | None:
-    """Where the checker is; None if this installation has none."""
-    found = next((path for path in (NATIVE / "tsc", NATIVE / "tsc.exe") if path.is_file()), None)
-    return found if found is not None and (NATIVE / "package.txt").is_file() else None
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A server, and the documents that it reads: the declarations of tools, and the code (`main`).
+
+    `project` has its settings. It sees nothing of the daemon's own environment, which may hold secrets.
+    """
+
+    path: Path
+    version: str
+    arguments: tuple[str, ...]
+    project: Path
+    readable: tuple[Path, ...]
+    environment: Mapping[str, str]
+    language: str
+    declarations: str
+    main: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def uri(self, name: str) -> str:
+        return (self.project / name).as_uri()
 
 
 class LanguageServer:
     """One request at a time; anyone who asks waits for the answer before the next."""
 
-    def __init__(self, tsc: Path) -> None:
-        self._tsc = tsc
+    def __init__(self, program: Program) -> None:
+        self._program = program
         self._process: asyncio.subprocess.Process | None = None
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._reading: asyncio.Task[None] | None = None
@@ -56,25 +72,25 @@ class LanguageServer:
         return self._process.pid if self._process is not None else 0
 
     async def start(self) -> None:
-        arguments = ["--lsp", "--stdio"]
-        readable = [str(NATIVE), str(PROJECT)]
-        words = sealed_launch.command(self._tsc, arguments, readable=readable, data_bytes=DATA_BYTES, bound=True)
+        program = self._program
+        readable = [str(path) for path in (*program.readable, program.project)]
+        words = sealed_launch.command(program.path, [*program.arguments], readable=readable, data_bytes=DATA_BYTES)
         pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         self._process = await asyncio.create_subprocess_exec(
-            *words, stdin=pipe, stdout=pipe, stderr=null, env=sealed_launch.ENVIRONMENT, cwd=PROJECT, limit=LARGEST_HEAD
-        )
+            *words, stdin=pipe, stdout=pipe, stderr=null, env=program.environment, cwd=program.project,
+            limit=LARGEST_HEAD,
+        )  # fmt: skip
         self._reading = asyncio.create_task(self._read(self._process.stdout))
-        root = PROJECT.as_uri()
+        root = program.project.as_uri()
         capabilities = {"textDocument": {"diagnostic": {}, "completion": {"completionItem": {"snippetSupport": False}}}}
         folders = [{"uri": root, "name": "project"}]
         hello = {"processId": None, "rootUri": root, "workspaceFolders": folders, "capabilities": capabilities}
-        await self.request("initialize", hello, START_SECONDS)
+        await self.request("initialize", {**hello, "initializationOptions": program.options}, START_SECONDS)
         self._notify("initialized", {})
 
     async def diagnose(self, declarations: str, text: str, seconds: float) -> list[dict[str, Any]]:
-        self._put(TOOLS, declarations)
-        self._put(MAIN, text)
-        answer = await self.request("textDocument/diagnostic", {"textDocument": {"uri": uri(MAIN)}}, seconds)
+        main = self._put_both(declarations, text)
+        answer = await self.request("textDocument/diagnostic", {"textDocument": {"uri": main}}, seconds)
         items = answer.get("items") if isinstance(answer, dict) else None
         if not isinstance(items, list):
             raise ServerLost("it returned no diagnostics")
@@ -84,9 +100,8 @@ class LanguageServer:
         self, declarations: str, text: str, line: int, units: int, seconds: float
     ) -> list[dict[str, Any]]:
         """`line` and `units` (of UTF-16) count from 0, in the text as given here."""
-        self._put(TOOLS, declarations)
-        self._put(MAIN, text)
-        place = {"textDocument": {"uri": uri(MAIN)}, "position": {"line": line, "character": units}}
+        main = self._put_both(declarations, text)
+        place = {"textDocument": {"uri": main}, "position": {"line": line, "character": units}}
         answer = await self.request("textDocument/completion", place, seconds)
         items = answer.get("items") if isinstance(answer, dict) else answer
         return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
@@ -123,16 +138,23 @@ class LanguageServer:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
+    def _put_both(self, declarations: str, text: str) -> str:
+        """The address of the code."""
+        self._put(self._program.declarations, declarations)
+        self._put(self._program.main, text)
+        return self._program.uri(self._program.main)
+
     def _put(self, name: str, text: str) -> None:
         """What did not change is not sent again: then the server need not read it again."""
         if self._texts.get(name) == text:
             return
-        version = self._versions[name] = self._versions.get(name, 0) + 1
+        uri, version = self._program.uri(name), self._versions.get(name, 0) + 1
+        self._versions[name] = version
         if version == 1:
-            document = {"uri": uri(name), "languageId": "typescript", "version": version, "text": text}
+            document = {"uri": uri, "languageId": self._program.language, "version": version, "text": text}
             self._notify("textDocument/didOpen", {"textDocument": document})
         else:
-            changed = {"textDocument": {"uri": uri(name), "version": version}, "contentChanges": [{"text": text}]}
+            changed = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]}
             self._notify("textDocument/didChange", changed)
         self._texts[name] = text
 
@@ -187,10 +209,6 @@ class LanguageServer:
                 answer.set_exception(ServerLost(reason))
                 answer.exception()  # a caller that was cancelled will not look
         return ServerLost(reason)
-
-
-def uri(name: str) -> str:
-    return (PROJECT / name).as_uri()
 
 
 async def _length(stream: asyncio.StreamReader) -> int:

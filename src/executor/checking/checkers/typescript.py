@@ -1,132 +1,52 @@
-"""Checks TypeScript with a warm language server: one at a time, in turn, and never longer than it may take."""
+"""Checks TypeScript with TypeScript's own native checker."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
-from executor.checking.checkers import language_server
-from executor.checking.checkers.language_server import LanguageServer, ServerLost, ServerTimedOut
-from executor.checking.completion import MAX_ITEMS, Item, rank_names
-from executor.checking.diagnostics import MAX_FINDINGS, MAX_SAID, Finding, Lines
-from executor.checking.queue import IDLE_SECONDS, CheckQueue, Unavailable, seconds
+from executor.checking.checkers.language_server import PROJECTS, Program
+from executor.checking.checkers.server_checker import ServerChecker
+from executor.checking.queue import Unavailable
 from executor.checking.source import typescript_wrapper
-from executor.runtime.worker.memory import resident_bytes
 
-MAX_RSS = 512 << 20
-MAX_CHECKS = 20_000
-_ERROR = 1
-KINDS = {
-    2: "method",
-    3: "function",
-    5: "property",
-    6: "variable",
-    7: "class",
-    9: "namespace",
-    10: "property",
-    14: "keyword",
-}
+NATIVE = Path(__file__).parents[1] / "native"
+ENVIRONMENT = {"LANG": "C.UTF-8", "GOMAXPROCS": "2", "GOMEMLIMIT": "384MiB", "GOGC": "60", "GOTRACEBACK": "none"}
 
 
-class TypeScriptChecker:
-    """Starts its process when it is first needed, and ends it when no one has needed it for a while."""
+class TypeScriptChecker(ServerChecker):
+    language: ClassVar[str] = "TypeScript"
+    head_lines: ClassVar[int] = typescript_wrapper.HEAD_LINES
 
-    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._server: LanguageServer | None = None
-        self._checks = 0
-        self._turns = CheckQueue(self._end, idle_seconds)
-
-    @property
-    def pid(self) -> int:
-        return self._server.pid if self._server is not None and not self._server.is_dead else 0
+    def find_program(self) -> Program | None:
+        return find_program()
 
     async def warm(self) -> None:
         """Reads the libraries once, so that no one waits for that."""
         with contextlib.suppress(Unavailable):
             await self.check("tools", "declare const tools: {};\n")
 
-    async def check(self, code: str, declarations: str, *, loose: bool = False) -> list[Finding]:
-        text = typescript_wrapper.wrap(code, loose=loose)
-        items = await self._in_turn(lambda running: running.diagnose(declarations, text, seconds(len(text))))
-        lines = Lines(code)
-        return [finding for item in items if (finding := finding_of(item, lines)) is not None][:MAX_FINDINGS]
+    def write(self, code: str, *, loose: bool) -> str:
+        return typescript_wrapper.wrap(code, loose=loose)
 
-    async def complete(self, code: str, declarations: str, offset: int, typed: str) -> list[Item]:
-        text = typescript_wrapper.wrap(code)
-        line, column = Lines(code).place(offset)
-        units = len(code[offset - column + 1 : offset].encode("utf-16-le", "replace")) // 2
-        line += typescript_wrapper.HEAD_LINES - 1
-        bound = seconds(len(text))
-        items = await self._in_turn(lambda running: running.complete(declarations, text, line, units, bound))
-        labels = {str(item.get("label", "")): item for item in items}
-        wanted = [one for one in islice(rank_names(labels, typed), MAX_ITEMS) if one.isidentifier()]
-        return [read_item(labels[one], one, offset - len(typed), offset) for one in wanted]
-
-    async def _in_turn(self, ask: Any) -> Any:
-        async with self._turns.turn():
-            return await self._ask(ask)
-
-    async def _ask(self, ask: Any) -> Any:
-        """A process that was ended from outside is replaced once; code that takes too long is not tried again."""
-        for is_last in (False, True):
-            try:
-                return await ask(await self._running())
-            except ServerLost as error:
-                await self._end()
-                if is_last or isinstance(error, ServerTimedOut) or self._turns.closed:
-                    raise Unavailable(f"the TypeScript checker failed: {error}") from error
-            except asyncio.CancelledError:
-                await self._end()  # it still works on what no one waits for
-                raise
-            except OSError as error:
-                raise Unavailable(f"the TypeScript checker can't be started: {error}") from error
-        raise AssertionError
-
-    async def _running(self) -> LanguageServer:
-        if self._server is not None and (self._server.is_dead or self._is_worn()):
-            await self._end()
-        if self._server is None:
-            tsc = language_server.program()
-            if self._turns.closed:
-                raise Unavailable("the daemon is stopping")
-            if tsc is None:
-                raise Unavailable("this installation has no TypeScript checker")
-            self._server, self._checks = LanguageServer(tsc), 0
-            await self._server.start()
-        self._checks += 1
-        return self._server
-
-    def _is_worn(self) -> bool:
-        return self._checks > MAX_CHECKS or resident_bytes(self.pid) > MAX_RSS
-
-    async def _end(self) -> None:
-        if self._server is not None:
-            ended, self._server = self._server, None
-            await ended.end()
-
-    async def close(self) -> None:
-        self._turns.stop()
-        if self._server is not None:
-            self._server.kill()  # anyone who still waits for it is told at once
-        await self._turns.close()
+    def read(self, code: Any, message: str) -> tuple[str, str]:
+        return f"TS{int(code)}", message
 
 
-def read_item(item: dict[str, Any], label: str, start: int, end: int) -> Item:
-    kind = KINDS.get(item.get("kind", 0), "value")
-    return Item(label, kind, label, start, end, str(item.get("detail") or "")[:MAX_SAID])
-
-
-def finding_of(item: dict[str, Any], lines: Lines) -> Finding | None:
-    """None for mere advice, and for what lies in the lines around the code."""
-    try:
-        start, end = item["range"]["start"], item["range"]["end"]
-        line, end_line = int(start["line"]), int(end["line"])
-        if item.get("severity", _ERROR) != _ERROR or line < typescript_wrapper.HEAD_LINES:
-            return None
-        first = lines.offset_of_units(line, int(start["character"]))
-        last = lines.offset_of_units(end_line, int(end["character"]))
-        return Finding(f"TS{int(item['code'])}", str(item["message"])[:MAX_SAID], first, max(first, last))
-    except (KeyError, TypeError, ValueError):
+def find_program() -> Program | None:
+    package = NATIVE / "package.txt"
+    tsc = next((path for path in (NATIVE / "tsc", NATIVE / "tsc.exe") if path.is_file()), None)
+    if tsc is None or not package.is_file():
         return None
+    return Program(
+        path=tsc,
+        version=package.read_text(encoding="ascii").split()[0].rpartition("/")[2],
+        arguments=("--lsp", "--stdio"),
+        project=PROJECTS / "typescript",
+        readable=(NATIVE,),
+        environment=ENVIRONMENT,
+        language="typescript",
+        declarations="tools.d.ts",
+        main="main.ts",
+    )

@@ -6,12 +6,23 @@ import re
 
 from executor.checking.source.tool_calls import Chain, Outline
 
+SETTLING = {"python": "return_exceptions", "typescript": "allSettled"}
+
 
 def is_caught(outline: Outline, chain: Chain) -> bool:
+    if _is_settled(outline, chain):
+        return True
     at = outline.tokens[chain.first].start
     if outline.language == "python":
         return any(start < at < end for start, end in _python_tries(outline))
     return _has_catch(outline, chain) or any(start < at < end for start, end in _typescript_tries(outline))
+
+
+def _is_settled(outline: Outline, chain: Chain) -> bool:
+    """One of several calls that are awaited together, in a program that takes failures of such calls as values."""
+    is_awaited = chain.first > 0 and outline.tokens[chain.first - 1].text == "await"
+    word = SETTLING[outline.language]
+    return not is_awaited and any(token.text == word and token.kind == "name" for token in outline.tokens)
 
 
 def _has_catch(outline: Outline, chain: Chain) -> bool:
@@ -34,13 +45,14 @@ def _typescript_tries(outline: Outline) -> list[tuple[int, int]]:
 
 
 def _python_tries(outline: Outline) -> list[tuple[int, int]]:
-    found, open_tries, code = [], list[tuple[int, int]](), outline.code
+    found, open_tries, code = [], list[tuple[int, int, bool]](), outline.code
     for line in re.finditer(r"^([ \t]*+)([^\s#][^\n]*)$", code, re.MULTILINE):
         indent, text = len(line[1].expandtabs()), line[2]
         while open_tries and open_tries[-1][0] >= indent:
-            started, start = open_tries.pop()
-            if started == indent and re.match(r"except\b", text):
+            started, start, is_suppressing = open_tries.pop()
+            if is_suppressing or (started == indent and re.match(r"except\b", text)):
                 found.append((start, line.start()))
-        if re.match(r"try\s*:", text):
-            open_tries.append((indent, line.start()))
-    return found
+        is_suppressing = re.match(r"with\b.*\bsuppress\(", text) is not None
+        if is_suppressing or re.match(r"try\s*:", text):
+            open_tries.append((indent, line.start(), is_suppressing))
+    return found + [(start, len(code)) for _, start, is_suppressing in open_tries if is_suppressing]

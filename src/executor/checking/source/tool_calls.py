@@ -15,7 +15,7 @@ _DECLARING = ("const", "let", "var")
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """`a.b.c` as written: the tokens it is made of, and the arguments if it is called."""
+    """`a.b.c` as written: its tokens, and the arguments if it is called."""
 
     first: int
     last: int
@@ -47,7 +47,7 @@ class Outline:
 
     @cached_property
     def chains(self) -> list[Chain]:
-        """Every chain that begins with `tools` or with a name that stands for a part of it."""
+        """Every chain that begins with `tools` or with a name bound to a part of it."""
         return [chain for chain in self._all if chain.names[0] == ROOT or chain.names[0] in self.aliases]
 
     @cached_property

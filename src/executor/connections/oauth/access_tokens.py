@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection as Database_
 from executor.connections.oauth import new_connection
 from executor.connections.oauth import token_endpoint as tokens
 from executor.connections.oauth.client_registration import Clients
-from executor.connections.oauth.http import BOUNDS, Wire
+from executor.connections.oauth.http import BOUNDS, HttpClient
 from executor.connections.oauth.new_connection import OAUTH, Terms
 from executor.connections.oauth.token_endpoint import Client, Tokens
 from executor.errors import CredentialRequired, OAuthFailed, StorageError
@@ -27,7 +27,7 @@ from executor.storage.credentials import connections
 from executor.storage.database import Database
 from executor.storage.executions import events
 
-CLAIM_MS = int(BOUNDS.seconds * 3_000)  # longer than both questions that a renewal may take
+CLAIM_MS = int(BOUNDS.seconds * 3_000)  # longer than both requests that a renewal may take
 FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
 PATIENCE = CLAIM_MS / 1000 + 10.0
 KEPT = 1_000
@@ -43,10 +43,10 @@ class Held:
 
 
 class AccessTokens:
-    def __init__(self, database: Database, secrets: Secrets, wire: Wire, clients: Clients) -> None:
+    def __init__(self, database: Database, secrets: Secrets, http: HttpClient, clients: Clients) -> None:
         self._database = database
         self._sealing = secrets.sealing
-        self._wire = wire
+        self._http = http
         self._clients = clients
         self._owner = random.token_hex(16)
         self._known: dict[tuple[str, int], Held] = {}
@@ -102,7 +102,7 @@ class AccessTokens:
     def _over(self, connection_id: str, task: asyncio.Task[Held]) -> None:
         self._renewing.pop(connection_id, None)
         if not task.cancelled():
-            task.exception()  # it may be that no one waits any more
+            task.exception()  # perhaps no one waits
 
     async def _renew(self, connection: Connection, rejected: str) -> Held:
         loop, wait = asyncio.get_running_loop(), FIRST_LOOK
@@ -140,10 +140,10 @@ class AccessTokens:
         if client is None:
             raise OAuthFailed("its OAuth client was removed", error="invalid_client", hint=tokens.AGAIN)
         if terms.grant_type == "client_credentials":
-            return await request_client_credentials(self._wire, terms, client)
+            return await request_client_credentials(self._http, terms, client)
         if not old.refresh:
             raise OAuthFailed("it has expired and can't be renewed", error="invalid_grant", expired=True)
-        return await refresh_tokens(self._wire, terms, client, old)
+        return await refresh_tokens(self._http, terms, client, old)
 
     async def _keep(self, connection: Connection, fresh: Held) -> Held:
         """If the database fails now, the tokens stay here for the next attempt: the server knows no others."""
@@ -167,40 +167,40 @@ class AccessTokens:
             mine = grant is not None and grant.generation == held.generation
             if mine and lost:
                 connections.set_status(c, connection.id, status, error.message)
-                told = {"id": connection.id, "name": connection.name, "status": status, "error": error.message}
-                events.append(c, connection.workspace_id, "connection.marked", told)
+                data = {"id": connection.id, "name": connection.name, "status": status, "error": error.message}
+                events.append(c, connection.workspace_id, "connection.marked", data)
             connections.release_refresh(c, connection.id, self._owner)
             return mine
 
         try:
             mine = await self._database.write(job)
         except StorageError:
-            logger.warning("grant.not_released", extra={"connection": connection.id})  # the claim runs out by itself
+            logger.warning("grant.not_released", extra={"connection": connection.id})  # the claim expires anyway
             return error
         return consent_needed(connection, error.message) if lost and mine else error
 
 
-async def refresh_tokens(wire: Wire, terms: Terms, client: Client, old: Tokens) -> Tokens:
-    """Servers that dislike the scopes they granted themselves are asked again without naming any."""
+async def refresh_tokens(http: HttpClient, terms: Terms, client: Client, old: Tokens) -> Tokens:
+    """For servers that reject the very scopes they granted: a second request without any scopes."""
     form = {"grant_type": "refresh_token", "refresh_token": old.refresh}
     if terms.resource:
         form["resource"] = terms.resource
     endpoint, named = terms.endpoint(client, refresh=True), {"scope": " ".join(old.scopes)} if old.scopes else {}
     try:
-        fresh = await tokens.ask(wire, endpoint, {**form, **named})
+        fresh = await tokens.ask(http, endpoint, {**form, **named})
     except OAuthFailed as error:
         if error.details.get("error") != "invalid_scope" or not named:
             raise
-        fresh = await tokens.ask(wire, endpoint, form)
+        fresh = await tokens.ask(http, endpoint, form)
     return replace(fresh, refresh=fresh.refresh or old.refresh, scopes=fresh.scopes or old.scopes)
 
 
-async def request_client_credentials(wire: Wire, terms: Terms, client: Client) -> Tokens:
+async def request_client_credentials(http: HttpClient, terms: Terms, client: Client) -> Tokens:
     """Client credentials: no one has to consent."""
     form = {"grant_type": "client_credentials"}
     form |= {"scope": " ".join(terms.scopes)} if terms.scopes else {}
     form |= {"resource": terms.resource} if terms.resource else {}
-    fresh = await tokens.ask(wire, terms.endpoint(client), form)
+    fresh = await tokens.ask(http, terms.endpoint(client), form)
     return replace(fresh, refresh="", scopes=fresh.scopes or terms.scopes)
 
 

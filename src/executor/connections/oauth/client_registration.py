@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from sqlalchemy.engine import Connection
 
 from executor.connections.oauth import sealing
-from executor.connections.oauth.http import Origins, Wire
+from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, failure
 from executor.errors import InvalidRequest, OAuthFailed
@@ -29,10 +29,10 @@ MAX_TEXT = 4_096
 class Clients:
     """`base_url` is where browsers find this installation. One client for each server, and reused."""
 
-    def __init__(self, database: Database, secrets: Secrets, wire: Wire, base_url: str) -> None:
+    def __init__(self, database: Database, secrets: Secrets, http: HttpClient, base_url: str) -> None:
         self._database = database
         self._secrets = secrets
-        self._wire = wire
+        self._http = http
         self._base_url = base_url.rstrip("/")
 
     @property
@@ -99,7 +99,7 @@ class Clients:
     async def _register(self, workspace_id: str, server: Server, origins: Origins) -> Client:
         method = self._method(server, has_secret=False)
         url = server.registration_endpoint
-        status, answer = await self._wire.post_json(url, self._describe(method, server), origins)
+        status, answer = await self._http.post_json(url, self._describe(method, server), origins)
         client_id, secret = answer.get("client_id"), answer.get("client_secret") or ""
         if status not in (200, 201) or not isinstance(client_id, str) or not client_id or not isinstance(secret, str):
             raise failure(url, status, answer)
@@ -128,8 +128,8 @@ class Clients:
                 row.details, row.created_at, row.expires_at,
             )  # fmt: skip
             oauth_flows.put_client(c, kept)
-            told = {"issuer": row.issuer, "clientId": row.client_id, "kind": row.details["kind"]}
-            events.append(c, row.workspace_id, "client.added", told, by=by)
+            event = {"issuer": row.issuer, "clientId": row.client_id, "kind": row.details["kind"]}
+            events.append(c, row.workspace_id, "client.added", event, by=by)
             return self._unseal(c, kept)
 
         return await self._database.write(job)

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection as Database_
 
 from executor.connections.oauth import new_connection, sealing, token_endpoint
 from executor.connections.oauth.client_registration import Clients
-from executor.connections.oauth.http import Wire
+from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.metadata import Server, same_issuer
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import EgressRefused, OAuthFailed
@@ -58,10 +58,10 @@ class Callback:
 
 
 class CodeFlow:
-    def __init__(self, database: Database, secrets: Secrets, wire: Wire, clients: Clients) -> None:
+    def __init__(self, database: Database, secrets: Secrets, http: HttpClient, clients: Clients) -> None:
         self._database = database
         self._sealing = secrets.sealing
-        self._wire = wire
+        self._http = http
         self._clients = clients
 
     async def begin(self, actor: Actor, terms: Terms, *, interaction_id: str, in_browser: bool) -> Begun:
@@ -115,8 +115,8 @@ class CodeFlow:
         try:
             return await self._finish(digest, callback)
         except OAuthFailed as error:
-            told = {"error": error.message, "address": callback.address}
-            await self._database.write(lambda c: note_failure(c, digest, told))
+            details = {"error": error.message, "address": callback.address}
+            await self._database.write(lambda c: note_failure(c, digest, details))
             raise
 
     async def _finish(self, digest: str, callback: Callback) -> Connected:
@@ -150,7 +150,7 @@ class CodeFlow:
             **({"resource": terms.resource} if terms.resource else {}),
         }
         try:
-            granted = await token_endpoint.ask(self._wire, terms.endpoint(client), form)
+            granted = await token_endpoint.ask(self._http, terms.endpoint(client), form)
         except OAuthFailed as error:
             if error.details.get("error") == "invalid_client":
                 await self._clients.forget(flow.workspace_id, client)
@@ -172,8 +172,8 @@ class CodeFlow:
                 hint="nothing was sent; start the login again, and if this repeats, do not trust this source",
             )
         if "error" in query:
-            told = {"error": query["error"], "error_description": query.get("error_description", "")}
-            raise token_endpoint.failure(server.authorization_endpoint, 400, told)
+            details = {"error": query["error"], "error_description": query.get("error_description", "")}
+            raise token_endpoint.failure(server.authorization_endpoint, 400, details)
         if not query.get("code"):
             raise OAuthFailed(f"{display_url(server.issuer)} answered without a code", hint=token_endpoint.AGAIN)
         return query["code"]
@@ -191,7 +191,7 @@ class CodeFlow:
                 hint="its operator must list S256 in `code_challenge_methods_supported`; or use a token instead",
             )
         for endpoint in (server.authorization_endpoint, server.token_endpoint):
-            self._wire.check(endpoint, terms.allowed_origins)
+            self._http.check(endpoint, terms.allowed_origins)
 
     def _authorization_url(self, terms: Terms, client_id: str, state: str, verifier: str) -> str:
         """Parameters that the endpoint's own address has are kept, unless they are ours to say."""
@@ -227,11 +227,11 @@ def is_from(server: Server, issuer: str) -> bool:
         return False
 
 
-def note_failure(c: Database_, state_digest: str, told: dict[str, str]) -> None:
-    """Of a state that was never made here no one's audit can tell."""
+def note_failure(c: Database_, state_digest: str, details: dict[str, str]) -> None:
+    """A state that this daemon never issued belongs to no one's audit log."""
     flow = oauth_flows.known_flow(c, state_digest)
     if flow is not None:
-        events.append(c, flow.workspace_id, "login.failed", {**told, "startedBy": flow.actor_id})
+        events.append(c, flow.workspace_id, "login.failed", {**details, "startedBy": flow.actor_id})
 
 
 def cookie_name(state_digest: str) -> str:

@@ -13,7 +13,7 @@ from executor.connections.oauth import new_connection, sealing, token_endpoint
 from executor.connections.oauth.client_registration import DEVICE_GRANT, Clients
 from executor.connections.oauth.code_flow import note_failure
 from executor.connections.oauth.endpoints import check_origins
-from executor.connections.oauth.http import Wire
+from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.metadata import address
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import OAuthFailed
@@ -33,7 +33,7 @@ SLOWER = 5  # seconds more, each time the server says `slow_down`
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a person types in, and where. `flow` is for asking how it stands."""
+    """What a person types in, and where. `flow` is for querying its state."""
 
     flow: str = field(repr=False)
     user_code: str
@@ -44,7 +44,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LoginState:
     """`interval` is how many seconds to wait before asking again."""
 
     status: Literal["pending", "connected"]
@@ -53,10 +53,10 @@ class Standing:
 
 
 class DeviceFlow:
-    def __init__(self, database: Database, secrets: Secrets, wire: Wire, clients: Clients) -> None:
+    def __init__(self, database: Database, secrets: Secrets, http: HttpClient, clients: Clients) -> None:
         self._database = database
         self._sealing = secrets.sealing
-        self._wire = wire
+        self._http = http
         self._clients = clients
 
     async def begin(self, actor: Actor, terms: Terms, interaction_id: str = "") -> Shown:
@@ -69,7 +69,7 @@ class DeviceFlow:
         if terms.resource:
             form["resource"] = terms.resource
         filled, headers = token_endpoint.authenticate_client(client, form)
-        status, answer = await self._wire.post_form(endpoint, filled, headers, terms.allowed_origins)
+        status, answer = await self._http.post_form(endpoint, filled, headers, terms.allowed_origins)
         if status != 200 or "error" in answer or not isinstance(answer.get("device_code"), str):
             raise token_endpoint.failure(endpoint, status, answer, (client.secret,))
         url, whole = pages_of(answer)
@@ -83,28 +83,28 @@ class DeviceFlow:
         await self._insert(actor, digest_text(handle), kept, at, until, interaction_id)
         return Shown(handle, printable(answer.get("user_code")), url, whole, until, interval)
 
-    async def ask(self, actor: Actor, handle: str) -> Standing:
-        """Asks the server once, and never sooner than it wants: who asks here too often is only told to wait."""
+    async def ask(self, actor: Actor, handle: str) -> LoginState:
+        """Queries the server once, and never sooner than it allows: callers who come too often just have to wait."""
         digest, at = digest_text(handle), now_ms()
         flow = await self._database.read(lambda c: oauth_flows.flow(c, digest, at))
         if flow is None or (flow.workspace_id, flow.actor_id) != (actor.workspace_id, actor.id):
             raise OAuthFailed("this login was already completed or has expired", hint="start it again")
         kept = await self._database.read(lambda c: self._unseal(c, flow))
         if at < kept["next"]:
-            return Standing("pending", kept["interval"])
+            return LoginState("pending", kept["interval"])
         kept["next"] = at + kept["interval"] * 1000
         await self._database.write(lambda c: self._put(c, flow, kept))
         terms = new_connection.unpack_terms(kept["terms"])
         form = {"grant_type": DEVICE_GRANT, "device_code": kept["code"]}
         client = await self._client(actor.workspace_id, terms)
         try:
-            granted = await token_endpoint.ask(self._wire, terms.endpoint(client), form)
+            granted = await token_endpoint.ask(self._http, terms.endpoint(client), form)
         except OAuthFailed as error:
             return await self._not_yet(flow, kept, error)
         done = await self._database.write(lambda c: self._finish(c, flow, terms, granted, actor))
-        return Standing("connected", kept["interval"], done)
+        return LoginState("connected", kept["interval"], done)
 
-    async def _not_yet(self, flow: FlowRow, kept: dict[str, Any], error: OAuthFailed) -> Standing:
+    async def _not_yet(self, flow: FlowRow, kept: dict[str, Any], error: OAuthFailed) -> LoginState:
         said = error.details.get("error")
         if said == "slow_down":
             kept["interval"] += SLOWER
@@ -113,7 +113,7 @@ class DeviceFlow:
         elif said != "authorization_pending" and not error.details.get("unreachable"):
             await self._database.write(lambda c: self._give_up(c, flow, error))
             raise error
-        return Standing("pending", kept["interval"])
+        return LoginState("pending", kept["interval"])
 
     def _give_up(self, c: Database_, flow: FlowRow, error: OAuthFailed) -> None:
         oauth_flows.spend_flow(c, flow.state_digest, now_ms())

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from executor.connections.oauth import metadata
-from executor.connections.oauth.http import Origins, Wire
+from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import Server
 from executor.errors import InvalidRequest, OAuthFailed
 from executor.model.source import Source
@@ -47,46 +47,46 @@ def details_of(source: Source, way: str) -> Mapping[str, Any]:
     return dict(chosen.get("details") or {})
 
 
-async def discover(wire: Wire, source: Source, way: str, origins: Origins) -> Found:
+async def discover(http: HttpClient, source: Source, way: str, origins: Origins) -> Found:
     url, details = address_of(source), details_of(source, way)
-    published = await protected_resource(wire, url, str(details.get("resource_metadata") or ""), origins)
+    published = await protected_resource(http, url, str(details.get("resource_metadata") or ""), origins)
     asked = metadata.names_in(details.get("scope"))
     if published is not None:
         issuers = metadata.names_in(published.get("authorization_servers"))
         if issuers:
-            server = await of_issuer(wire, issuers[0], origins)
+            server = await of_issuer(http, issuers[0], origins)
             offered = asked or metadata.names_in(published.get("scopes_supported"))
             return Found(server, str(published["resource"]), offered)
-    if found := await read_declared(wire, details, url, origins):
+    if found := await read_declared(http, details, url, origins):
         return found
     if source.kind == "mcp":
-        return Found(await of_issuer(wire, parse_origin(url), origins), url, asked)
+        return Found(await of_issuer(http, parse_origin(url), origins), url, asked)
     raise OAuthFailed(
         f"{source.namespace} does not say where to log in",
         hint="use a token instead, or add it again from a document that describes its login",
     )
 
 
-async def protected_resource(wire: Wire, url: str, told: str, origins: Origins) -> Mapping[str, Any] | None:
+async def protected_resource(http: HttpClient, url: str, page: str, origins: Origins) -> Mapping[str, Any] | None:
     """RFC 9728. What a challenge names must fit; what merely lies at a well-known place may be of something else."""
-    for where in [told] if told else metadata.resource_addresses(url):
-        document = await wire.document(where, origins)
+    for where in [page] if page else metadata.resource_addresses(url):
+        document = await http.document(where, origins)
         if document is None:
             continue
         resource = document.get("resource")
         if isinstance(resource, str) and metadata.covers(resource, url):
             return document
-        if told:
+        if page:
             raise OAuthFailed(
-                f"{display_url(told)} describes {display_url(str(resource))}, which is not where this source was added",
+                f"{display_url(page)} describes {display_url(str(resource))}, which is not where this source was added",
                 hint="the operator of the service must correct this; nothing was sent there",
             )
     return None
 
 
-async def of_issuer(wire: Wire, issuer: str, origins: Origins) -> Server:
+async def of_issuer(http: HttpClient, issuer: str, origins: Origins) -> Server:
     for where in metadata.server_addresses(issuer):
-        document = await wire.document(where, origins)
+        document = await http.document(where, origins)
         if document is not None:
             return metadata.read_server(document, issuer)
     raise OAuthFailed(
@@ -95,21 +95,21 @@ async def of_issuer(wire: Wire, issuer: str, origins: Origins) -> Server:
     )
 
 
-async def read_declared(wire: Wire, details: Mapping[str, Any], url: str, origins: Origins) -> Found | None:
+async def read_declared(http: HttpClient, details: Mapping[str, Any], url: str, origins: Origins) -> Found | None:
     for name in ("oauth2MetadataUrl", "openIdConnectUrl"):
         if isinstance(details.get(name), str):
-            return Found(await at_address(wire, urljoin(url, details[name]), origins))
+            return Found(await at_address(http, urljoin(url, details[name]), origins))
     flows = details.get("flows")
     if not isinstance(flows, Mapping):
         return None
     said = of_flows(flows, url)
     if said is None:
         return None
-    return Found(await complete_server(wire, said, origins), scopes=scopes_of(flows))
+    return Found(await complete_server(http, said, origins), scopes=scopes_of(flows))
 
 
-async def at_address(wire: Wire, where: str, origins: Origins) -> Server:
-    document = await wire.document(where, origins)
+async def at_address(http: HttpClient, where: str, origins: Origins) -> Server:
+    document = await http.document(where, origins)
     issuer = document.get("issuer") if document else None
     if document is None or not isinstance(issuer, str):
         raise OAuthFailed(f"no server metadata at {display_url(where)}", hint="check the source's document")
@@ -152,10 +152,10 @@ def scopes_of(flows: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-async def complete_server(wire: Wire, said: Server, origins: Origins) -> Server:
+async def complete_server(http: HttpClient, said: Server, origins: Origins) -> Server:
     """The server's own metadata knows more, and is believed if it names the same endpoints as the document."""
     try:
-        server = await of_issuer(wire, parse_origin(said.token_endpoint), origins)
+        server = await of_issuer(http, parse_origin(said.token_endpoint), origins)
     except OAuthFailed as error:
         if error.details.get("unreachable"):
             raise

@@ -20,12 +20,12 @@ FORM = "application/x-www-form-urlencoded"
 Origins = frozenset[str]
 
 
-class Wire:
+class HttpClient:
     def __init__(self, egress: Egress) -> None:
         self._egress = egress
 
     async def document(self, url: str, origins: Origins, bearer: str = "") -> dict[str, Any] | None:
-        """A JSON document. None if there is none; an answer that is something else counts as none, too."""
+        """A JSON document. None if it does not exist or is something else."""
         headers = {"Accept": JSON, **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
         answer = await self._send(Outgoing("GET", url, headers), origins)
         return body_of(answer) if answer.status == 200 else None

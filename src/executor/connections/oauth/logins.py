@@ -14,9 +14,9 @@ from executor.connections.oauth import discovery, new_connection
 from executor.connections.oauth.access_tokens import AccessTokens, request_client_credentials
 from executor.connections.oauth.client_registration import Clients
 from executor.connections.oauth.code_flow import Begun, Callback, CodeFlow
-from executor.connections.oauth.device_flow import DeviceFlow, Shown, Standing
+from executor.connections.oauth.device_flow import DeviceFlow, LoginState, Shown
 from executor.connections.oauth.endpoints import GrantType, check_origins, confirmed_origins, endpoints_of, host_of
-from executor.connections.oauth.http import Wire
+from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
 from executor.errors import Forbidden, NotFound, OAuthFailed
 from executor.model.credentials import DEFAULT_NAME
@@ -41,7 +41,7 @@ class Wish:
     """`client_id` and `client_secret` are an operator's own registration; `allow` is the origin of a private server,
     `confirm` are those of a login that is spread over several.
 
-    With an `interaction_id` the connection becomes that of whoever's call waits, with the scopes that the call needs.
+    With an `interaction_id` the connection belongs to the actor of the waiting call, with the scopes that it needs.
     """
 
     source: str
@@ -67,16 +67,16 @@ class Asked:
 
 
 class Logins:
-    """`on_connected` are told of every login that came to its end, so that what waits for it continues."""
+    """`on_connected` are called after every completed login, so that whatever waits for it continues."""
 
     def __init__(self, database: Database, secrets: Secrets, egress: Egress, base_url: str) -> None:
         self._database = database
         self._sealing = secrets.sealing
-        self._wire = Wire(egress)
-        self.clients = Clients(database, secrets, self._wire, base_url)
-        self.grants = AccessTokens(database, secrets, self._wire, self.clients)
-        self.code = CodeFlow(database, secrets, self._wire, self.clients)
-        self._device = DeviceFlow(database, secrets, self._wire, self.clients)
+        self._http = HttpClient(egress)
+        self.clients = Clients(database, secrets, self._http, base_url)
+        self.grants = AccessTokens(database, secrets, self._http, self.clients)
+        self.code = CodeFlow(database, secrets, self._http, self.clients)
+        self._device = DeviceFlow(database, secrets, self._http, self.clients)
         self.on_connected: list[OnConnected] = []
 
     async def begin(self, actor: Actor, wish: Wish, *, in_browser: bool) -> Begun:
@@ -86,7 +86,7 @@ class Logins:
         return begun
 
     async def finish(self, callback: Callback) -> Connected:
-        return await self._tell(await self.code.finish(callback))
+        return await self._announce(await self.code.finish(callback))
 
     async def begin_device(self, actor: Actor, wish: Wish) -> Shown:
         terms = await self._terms(actor, wish, "device_code")
@@ -94,11 +94,11 @@ class Logins:
         await self._note(actor, terms, "device")
         return shown
 
-    async def ask_device(self, actor: Actor, flow: str) -> Standing:
-        standing = await self._device.ask(actor, flow)
-        if standing.connected is not None:
-            await self._tell(standing.connected)
-        return standing
+    async def ask_device(self, actor: Actor, flow: str) -> LoginState:
+        state = await self._device.ask(actor, flow)
+        if state.connected is not None:
+            await self._announce(state.connected)
+        return state
 
     async def by_credentials(self, actor: Actor, wish: Wish) -> Connected:
         """Without a person: the client speaks for itself, so it must have a secret, which is not a member's."""
@@ -110,11 +110,11 @@ class Logins:
                 "client credentials need a client with a secret",
                 hint="pass one with --client-id ID, then enter its secret",
             )
-        granted = await request_client_credentials(self._wire, terms, client)
+        granted = await request_client_credentials(self._http, terms, client)
         done = await self._database.write(
             lambda c: new_connection.save(c, self._sealing, actor.workspace_id, terms, granted, by=actor)
         )
-        return await self._tell(Connected(done.connection, done.source, actor, wish.interaction_id, done.granted))
+        return await self._announce(Connected(done.connection, done.source, actor, wish.interaction_id, done.granted))
 
     async def look(self, ticket: str) -> Asked:
         """What a link is for; nothing is spent."""
@@ -123,7 +123,7 @@ class Logins:
         name, server = source.namespace if source is not None else "", terms.server
         return Asked(who, name, host_of(server.authorization_endpoint), host_of(server.token_endpoint))
 
-    async def _tell(self, connected: Connected) -> Connected:
+    async def _announce(self, connected: Connected) -> Connected:
         for hook in self.on_connected:
             await hook(connected)
         return connected
@@ -140,12 +140,12 @@ class Logins:
         name = name_for(wish, asked)
         origins = await self._origins(source, wish.allow)
         way = new_connection.way_of(source, way_asked(asked).get("name", "")).name
-        found = await discovery.discover(self._wire, source, way, frozenset(origins))
+        found = await discovery.discover(self._http, source, way, frozenset(origins))
         if not found.server.token_endpoint:
             raise OAuthFailed(f"{found.server.issuer} names no token endpoint", hint="you can't log in to it")
         endpoints = endpoints_of(found.server, grant_type, registers=not wish.client_id)
         for url in endpoints.values():
-            self._wire.check(url, frozenset(origins))
+            self._http.check(url, frozenset(origins))
         confirmed = await self._confirm_origins(source, wish)
         check_origins(endpoints, confirmed)
         if wish.client_id:
@@ -201,11 +201,11 @@ class Logins:
         return tuple(dict.fromkeys(granted))
 
     async def _note(self, actor: Actor, terms: Terms, how: str) -> None:
-        told = {"sourceId": terms.source_id, "name": terms.name, "issuer": terms.server.issuer, "how": how}
+        data = {"sourceId": terms.source_id, "name": terms.name, "issuer": terms.server.issuer, "how": how}
         scopes = list(terms.scopes)
 
         def job(c: Database_) -> None:
-            events.append(c, actor.workspace_id, "login.started", {**told, "scopes": scopes}, by=actor)
+            events.append(c, actor.workspace_id, "login.started", {**data, "scopes": scopes}, by=actor)
 
         await self._database.write(job)
 

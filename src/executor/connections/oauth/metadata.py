@@ -90,9 +90,9 @@ def read_server(document: Mapping[str, Any], issuer: str) -> Server:
     """Anyone who answers for another issuer than the one asked could pass its endpoints off as that one's."""
     said = document.get("issuer")
     if not isinstance(said, str) or not same_issuer(said, issuer):
-        told = display_url(said) if isinstance(said, str) else "nobody"
+        stated = display_url(said) if isinstance(said, str) else "nobody"
         raise OAuthFailed(
-            f"the metadata of {display_url(issuer)} was issued by {told}, not by that server",
+            f"the metadata of {display_url(issuer)} was issued by {stated}, not by that server",
             hint="nothing in it was used; the operator of the server must correct it",
         )
     methods = names_in(document.get("code_challenge_methods_supported"))

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection as Database
 
 from executor.connections import new_connection
 from executor.connections.oauth import metadata
-from executor.connections.oauth import sealing as keeping
+from executor.connections.oauth import sealing as grant_sealing
 from executor.connections.oauth.http import Origins
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, Endpoint, Tokens
@@ -98,7 +98,7 @@ class Connected:
 
 
 def save(c: Database, sealing: Sealing, workspace_id: str, terms: Terms, tokens: Tokens, *, by: Actor) -> Connected:
-    """In a writing job. Consent given again replaces the grant; what was approved with the old one is asked again."""
+    """In a writing job. A new consent replaces the grant; what was approved with the old one needs approval again."""
     source = sources.get(c, workspace_id, terms.source_id)
     if source is None:
         raise NotFound("the source was removed in the meantime", hint="add it again, then log in")
@@ -123,12 +123,12 @@ def save(c: Database, sealing: Sealing, workspace_id: str, terms: Terms, tokens:
     known = connections.grant(c, connection.id)
     generation = known.generation + 1 if known is not None else 1
     connections.store_grant(c, sealed_grant(c, sealing, connection, generation, tokens, granted))
-    told = {
+    data = {
         **new_connection.describe_connection(connection, source),
         "issuer": terms.server.issuer,
         "scopes": list(granted),
     }
-    events.append(c, workspace_id, "connection.replaced" if before else "connection.added", told, by=by)
+    events.append(c, workspace_id, "connection.replaced" if before else "connection.added", data, by=by)
     kept = connections.get(c, workspace_id, connection.id) or connection
     return Connected(kept, source, by, granted=granted)
 
@@ -136,16 +136,16 @@ def save(c: Database, sealing: Sealing, workspace_id: str, terms: Terms, tokens:
 def sealed_grant(
     c: Database, sealing: Sealing, connection: Connection, generation: int, tokens: Tokens, scopes: tuple[str, ...]
 ) -> Grant:
-    context = keeping.grant_context(connection.workspace_id, connection.id)
-    sealed = keeping.seal(c, sealing, tokens.pack(), context)
+    context = grant_sealing.grant_context(connection.workspace_id, connection.id)
+    sealed = grant_sealing.seal(c, sealing, tokens.pack(), context)
     return Grant(
         connection.id, connection.workspace_id, generation, sealed.key_id, sealed.data, scopes, tokens.expires_at
     )
 
 
 def opened_grant(c: Database, sealing: Sealing, grant: Grant) -> Tokens:
-    context = keeping.grant_context(grant.workspace_id, grant.connection_id)
-    data = keeping.unseal(c, sealing, grant.key_id, grant.sealed, context)
+    context = grant_sealing.grant_context(grant.workspace_id, grant.connection_id)
+    data = grant_sealing.unseal(c, sealing, grant.key_id, grant.sealed, context)
     return Tokens(data["access"], data["refresh"], grant.scopes, grant.expires_at, data["lifetime"])
 
 

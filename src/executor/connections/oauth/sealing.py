@@ -35,16 +35,16 @@ def reseal(c: Connection, sealing: Sealing) -> None:
     """All of it under the newest key: part of the rotation of keys."""
     for client in oauth_flows.every_client(c):
         if client.sealed is not None:
-            fresh = _anew(c, sealing, client.key_id, client.sealed, client_context(client.workspace_id, client.id))
+            fresh = _reseal(c, sealing, client.key_id, client.sealed, client_context(client.workspace_id, client.id))
             oauth_flows.reseal_client(c, client.id, fresh.key_id, fresh.data)
     for flow in oauth_flows.every_flow(c):
-        fresh = _anew(c, sealing, flow.key_id, flow.sealed, flow_context(flow.workspace_id, flow.state_digest))
+        fresh = _reseal(c, sealing, flow.key_id, flow.sealed, flow_context(flow.workspace_id, flow.state_digest))
         oauth_flows.replace_flow(c, flow.state_digest, fresh.key_id, fresh.data)
     for grant in connections.every_grant(c):
         context = grant_context(grant.workspace_id, grant.connection_id)
-        fresh = _anew(c, sealing, grant.key_id, grant.sealed, context)
+        fresh = _reseal(c, sealing, grant.key_id, grant.sealed, context)
         connections.reseal_grant(c, grant.connection_id, fresh.key_id, fresh.data)
 
 
-def _anew(c: Connection, sealing: Sealing, key_id: str, data: bytes, context: str) -> Sealed:
+def _reseal(c: Connection, sealing: Sealing, key_id: str, data: bytes, context: str) -> Sealed:
     return sealing.seal(c, sealing.unseal(c, Sealed(key_id, data), context), context)

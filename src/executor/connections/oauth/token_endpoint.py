@@ -1,4 +1,4 @@
-"""The token endpoint: what is asked of it, and what of its answers is believed."""
+"""The token endpoint: requests to it, and how much of its answers is believed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from executor.connections.oauth.http import Origins, Wire
+from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import names_in
 from executor.errors import OAuthFailed
 from executor.model.ids import now_ms
@@ -48,7 +48,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """`expires_at` is by this machine's clock, counted from before the question: another's clock never matters."""
+    """`expires_at` is by this machine's clock, counted from before the request: the server's clock never matters."""
 
     access: str = field(repr=False)
     refresh: str = field(default="", repr=False)
@@ -69,20 +69,20 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where tokens are asked for, who asks, and which private addresses that may be at."""
+    """Where tokens are requested, by which client, and which private addresses that may be at."""
 
     url: str
     client: Client
     origins: Origins = frozenset()
 
 
-async def ask(wire: Wire, endpoint: Endpoint, form: Mapping[str, str]) -> Tokens:
+async def ask(http: HttpClient, endpoint: Endpoint, form: Mapping[str, str]) -> Tokens:
     """Raises OAuthFailed with the server's own words; its `details["error"]` is the server's code."""
     asked_at = now_ms()
     secrets = [form[name] for name in ("code", "code_verifier", "refresh_token", "device_code") if name in form]
     in_use.remember([*secrets, *([endpoint.client.secret] if endpoint.client.secret else [])])
     filled, headers = authenticate_client(endpoint.client, form)
-    status, answer = await wire.post_form(endpoint.url, filled, headers, endpoint.origins)
+    status, answer = await http.post_form(endpoint.url, filled, headers, endpoint.origins)
     if status != 200 or "error" in answer:
         raise failure(endpoint.url, status, answer, (*secrets, endpoint.client.secret))
     return read(endpoint.url, answer, asked_at)
@@ -132,9 +132,9 @@ def failure(url: str, status: int, answer: Mapping[str, Any], secrets: tuple[str
     if not error:
         transient = status >= 500 or status == 429
         return OAuthFailed(f"{where} answered {status}", hint=AGAIN, upstream_status=status, unreachable=transient)
-    told = f"{error}: {description}" if description else error
+    reason = f"{error}: {description}" if description else error
     return OAuthFailed(
-        f"{where} refused: {told}",
+        f"{where} refused: {reason}",
         hint=HINTS.get(error, AGAIN),
         error=error,
         error_description=description,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from importlib.util import find_spec
 
-from executor.checking.checkers import language_server
-from executor.checking.checkers.language_server import LanguageServer, ServerLost
+from executor.checking.checkers import python, typescript
+from executor.checking.checkers.language_server import LanguageServer, Program, ServerLost
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,30 +17,25 @@ class Presence:
 
 
 def look() -> list[Presence]:
-    """Starts TypeScript's checker once and ends it: a program of another platform is found out only so."""
-    return [_typescript(), _python()]
+    """Starts each checker once and ends it: a program of another platform is found out only so."""
+    return [
+        _presence("typescript", "TypeScript", typescript.find_program(), "TypeScript's checker"),
+        _presence("python", "Python", python.find_program(), "Python's checker (the package ty)"),
+    ]
 
 
-def _typescript() -> Presence:
-    tsc = language_server.program()
-    if tsc is None:
-        return Presence("typescript", False, "TypeScript's checker is not installed: TypeScript runs unchecked")
+def _presence(language: str, title: str, program: Program | None, name: str) -> Presence:
+    if program is None:
+        return Presence(language, False, f"{name} is not installed: {title} runs unchecked")
     try:
-        version = asyncio.run(_start_checker(LanguageServer(tsc)))
+        asyncio.run(_start(LanguageServer(program)))
     except (ServerLost, OSError) as error:
-        return Presence("typescript", False, f"TypeScript's checker can't be started: {error}")
-    return Presence("typescript", True, version)
+        return Presence(language, False, f"{name} can't be started: {error}")
+    return Presence(language, True, program.version)
 
 
-async def _start_checker(checker: LanguageServer) -> str:
+async def _start(server: LanguageServer) -> None:
     try:
-        await checker.start()
-        return (language_server.NATIVE / "package.txt").read_text(encoding="ascii").split()[0].rpartition("/")[2]
+        await server.start()
     finally:
-        await checker.end()
-
-
-def _python() -> Presence:
-    if find_spec("pydantic_monty") is None:
-        return Presence("python", False, "pydantic-monty is not installed: Python runs unchecked")
-    return Presence("python", True, "pydantic-monty")
+        await server.end()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from importlib.metadata import version
 from importlib.util import find_spec
 
 from executor.daemon.doctor.checks import Check
-from executor.daemon.wiring.runtimes import INSTALL_DENO, INSTALL_PYTHON, SET_REMOTE
+from executor.daemon.wiring.runtimes import BUILD_PYTHON, INSTALL_DENO, SET_REMOTE
 from executor.errors import ExecutorError
+from executor.runtime.python import image as python_image
 from executor.runtime.worker.seal import Layer
 from executor.settings import Settings
 
 
 def check_runtimes(settings: Settings) -> list[Check]:
-    return [_typescript(settings), _python(), _deno(), _remote(settings)]
+    return [_typescript(settings), _python(settings), _deno(), _remote(settings)]
 
 
 def _typescript(settings: Settings) -> Check:
@@ -23,10 +23,12 @@ def _typescript(settings: Settings) -> Check:
     return Check("runtime: typescript", "ok", f"QuickJS in WebAssembly, {places}, sealed as above")
 
 
-def _python() -> Check:
-    if find_spec("pydantic_monty") is None:
-        return Check("runtime: python", "warning", "not installed", INSTALL_PYTHON)
-    return Check("runtime: python", "ok", f"Monty {version('pydantic-monty')}, sealed as above")
+def _python(settings: Settings) -> Check:
+    if not python_image.COMPONENT.exists():
+        return Check("runtime: python", "warning", "not built", BUILD_PYTHON)
+    places = f"{settings.workers} workers of {settings.slots} programs"
+    inside = ", ".join(python_image.packages()) or "no packages"
+    return Check("runtime: python", "ok", f"CPython in WebAssembly with {inside}; {places}, sealed as above")
 
 
 def _deno() -> Check:

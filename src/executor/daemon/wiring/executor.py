@@ -113,12 +113,7 @@ class Executor:
         self.limits = Limits(**asdict(settings.limits))
         ttl_ms = settings.approval_ttl_seconds * 1000
         dispatch = LocalDispatch(database, self.pipeline, self.runtimes, ttl_ms, settings.inline_bytes)
-        self.checker = Checker(
-            self.catalog,
-            CheckerTools(self.pipeline, self.catalog),
-            tuple(BUILTINS.values()),
-            settings.state_dir / "checking",
-        )
+        self.checker = Checker(self.catalog, CheckerTools(self.pipeline, self.catalog), tuple(BUILTINS.values()))
         self.feed.listen(self.checker.on_event)
         checks = Checks(self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
         self.engine = Engine(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from executor.connections.oauth.http import Wire
+from executor.connections.oauth.http import HttpClient
 from executor.errors import SecretUnavailable
 from executor.identity.oidc.external_agents import Bearers, Terms
 from executor.identity.oidc.issuer import Issuer
@@ -30,16 +30,16 @@ class IssuerWire:
     """An operator wrote these addresses, so they may be on a private network; what the issuer names itself may not."""
 
     def __init__(self, egress: Egress, *written: str) -> None:
-        self._wire = Wire(egress)
+        self._http = HttpClient(egress)
         self._written = [parse(url) for url in written if url]
 
     async def document(self, url: str, bearer: str = "") -> dict[str, Any] | None:
-        return await self._wire.document(url, await self._grant_origins(), bearer)
+        return await self._http.document(url, await self._grant_origins(), bearer)
 
     async def post_form(
         self, url: str, form: Mapping[str, str], headers: Mapping[str, str]
     ) -> tuple[int, dict[str, Any]]:
-        return await self._wire.post_form(url, form, headers, await self._grant_origins())
+        return await self._http.post_form(url, form, headers, await self._grant_origins())
 
     async def _grant_origins(self) -> frozenset[str]:
         grants = [await grant_of(target, may_be_metadata=True) for target in self._written]
@@ -54,19 +54,19 @@ class Issuers:
         self.bearers: Bearers | None = None
         self.sign_ins: SignIns | None = None
         if settings.mcp_issuer:
-            wire = IssuerWire(egress, settings.mcp_issuer, settings.mcp_jwks_url)
-            self.mcp = Issuer(settings.mcp_issuer, wire)
-            keys = KeySet(self.mcp, wire, settings.mcp_jwks_url)
+            http = IssuerWire(egress, settings.mcp_issuer, settings.mcp_jwks_url)
+            self.mcp = Issuer(settings.mcp_issuer, http)
+            keys = KeySet(self.mcp, http, settings.mcp_jwks_url)
             place = settings.mcp_workspace or local.workspace.id
             terms = Terms(settings.mcp_issuer, settings.resource_audience, place, settings.mcp_scopes)
             self.bearers = Bearers(database, keys, terms)
         if settings.oidc_issuer and settings.oidc_client_id:
-            wire = IssuerWire(egress, settings.oidc_issuer)
-            issuer = Issuer(settings.oidc_issuer, wire)
+            http = IssuerWire(egress, settings.oidc_issuer)
+            issuer = Issuer(settings.oidc_issuer, http)
             provider = Provider(
                 issuer,
-                KeySet(issuer, wire),
-                wire,
+                KeySet(issuer, http),
+                http,
                 client_id=settings.oidc_client_id,
                 secret=secret_of(settings.oidc_client_secret),
             )

@@ -38,6 +38,6 @@ class LateGrants:
 
 def reseal(c: Database_, sealing: Sealing) -> None:
     """Part of the rotation of keys, whether or not anyone has logged in since the start."""
-    from executor.connections.oauth import sealing as keeping
+    from executor.connections.oauth import sealing as grant_sealing
 
-    keeping.reseal(c, sealing)
+    grant_sealing.reseal(c, sealing)

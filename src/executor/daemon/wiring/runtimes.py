@@ -9,6 +9,7 @@ import asyncio
 from importlib.util import find_spec
 
 from executor.runtime.protocol import Runtime
+from executor.runtime.python import image as python_image
 from executor.runtime.registry import Lazy, Runtimes
 from executor.runtime.remote.live_runs import LiveRuns
 from executor.runtime.typescript import image
@@ -17,7 +18,7 @@ from executor.settings import Settings
 
 INSTALL_DENO = "install it into Executor's environment with `pip install '.[deno]'` in its checkout"
 SET_REMOTE = "set remote_url and remote_token_file; see docs/runtimes.md"
-INSTALL_PYTHON = "install it with `pip install pydantic-monty==1.4.0`"
+BUILD_PYTHON = "install Executor again, and look at what its build says about CPython"
 
 
 class Sandboxes:
@@ -29,10 +30,10 @@ class Sandboxes:
         self.runtime = TypeScriptRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
         present: dict[str, Runtime] = {"typescript": self.runtime}
         absent: dict[str, str] = {}
-        if find_spec("pydantic_monty") is None:
-            absent["python"] = INSTALL_PYTHON
-        else:
+        if python_image.COMPONENT.exists():
             present["python"] = Lazy(("python",), self._python)
+        else:
+            absent["python"] = BUILD_PYTHON
         if find_spec("deno") is None:
             absent["deno"] = INSTALL_DENO
         else:
@@ -48,7 +49,9 @@ class Sandboxes:
     async def _python(self) -> Runtime:
         from executor.runtime.python.runtime import PythonRuntime
 
-        runtime = PythonRuntime(workers=self._settings.workers, slots=self._settings.slots)
+        settings = self._settings
+        cache_dir = python_image.home(settings.state_dir / "sandbox")
+        runtime = PythonRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
         await runtime.start()
         return runtime
 

@@ -30,7 +30,7 @@ class Verdict:
 
 
 class Authority:
-    """What one actor may settle, as it is in one transaction. What applies to many questions is looked up once."""
+    """What one actor may settle, as it is in one transaction. What applies to many interactions is looked up once."""
 
     def __init__(self, c: Connection, actor: Actor) -> None:
         self._c = c

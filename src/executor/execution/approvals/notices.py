@@ -22,7 +22,7 @@ MOST_POLICIES = 20
 
 
 async def notices_of(pipeline: CallPipeline, execution: Execution, call: Call, tool: Tool) -> dict[str, Any]:
-    """For the prompt: `changed` of a tool that a policy allowed as it was, `rules` of a source that is to be added."""
+    """For the prompt: `changed` if a policy allowed the tool as it was, the policies around a source to be added."""
     arguments = parse_arguments(call.arguments)
     policies = (await pipeline.policies.of(execution.workspace_id)).policies
     if tool.path == ADD_SOURCE:
@@ -53,7 +53,7 @@ def is_for(policy: Policy, tool: Tool) -> bool:
 async def _describe_change(
     pipeline: CallPipeline, workspace_id: str, tool: Tool, policy: Policy, made_for: MadeFor
 ) -> dict[str, Any]:
-    """What is different from the tool that the policy was made for; `isNew` if there was none of this path."""
+    """How the tool differs from the one that the policy was created for; `isNew` if the path did not exist then."""
     found = await pipeline.database.read(lambda c: revisions.since(c, workspace_id, made_for.digests, tool))
     source = await pipeline.bindings.source_of(workspace_id, tool)
     differences = [asdict(one) for one in found.found] if found is not None else []

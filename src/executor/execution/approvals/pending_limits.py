@@ -31,9 +31,9 @@ class ApprovalLimits:
 
 
 class OpenApprovals:
-    """Counts what is open. A question counts from the moment it is thought of, so that many at once can't slip by.
+    """Counts what is open. An approval counts from the moment it is considered, so that many at once can't slip by.
 
-    An actor's open questions are read once, when it first asks. From then on each event changes the count by one.
+    An actor's open approvals are read once, when the first is added. From then on each event changes the count by one.
     """
 
     def __init__(self, database: Database, feed: Feed, limits: ApprovalLimits) -> None:
@@ -42,7 +42,7 @@ class OpenApprovals:
         self._open: Counter[str] = Counter()
         self._counting: dict[str, asyncio.Task[None]] = {}
         self._actors: dict[str, str] = {}  # of the executions that have asked and not ended
-        self._here: Counter[str] = Counter()  # open questions of each of them
+        self._here: Counter[str] = Counter()  # open approvals of each of them
         self._coming: Counts[str] = Counts()
         self._unheeded = 0
         feed.listen(self._hear)
@@ -62,7 +62,7 @@ class OpenApprovals:
         self._coming.remove(actor_id, count)
 
     async def expect(self, execution: Execution) -> None:
-        """Before a question of an execution is asked: from now on its events are counted."""
+        """Before an approval of an execution is requested: from now on its events are counted."""
         await self._begin_count(execution)
         self._actors[execution.id] = execution.actor_id
 

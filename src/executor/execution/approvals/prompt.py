@@ -111,7 +111,7 @@ def shown_request(text: str) -> str:
 
 
 def whereto(call: Call, tool: Tool, source: Source | None) -> str:
-    """What the call would reach. Arguments of a source's command may be secrets: only its first word is told."""
+    """What the call would reach. Arguments of a source's command may be secrets: only its first word is shown."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
     return str(tool.known_keys.get("server") or "") or address_of(source)

@@ -29,7 +29,7 @@ OTHER = "the credential, the destination or the policies have changed since then
 
 
 class ApprovalRequests:
-    """`asked` are the open questions of a run, by call."""
+    """`asked` are the open interactions of a run, by call."""
 
     def __init__(self, execution: Execution, pipeline: CallPipeline, ttl_ms: int) -> None:
         self._execution = execution
@@ -39,7 +39,7 @@ class ApprovalRequests:
         self._coming = 0
 
     async def admit(self, proposal: Proposal) -> Admission:
-        """As the policies decide; but what would be one question too many is refused."""
+        """As the policies decide; but an approval beyond the limit is refused."""
         admission = await self._pipeline.admissions.admit(self._execution, proposal)
         if admission.verdict != "ask":
             return admission
@@ -50,7 +50,7 @@ class ApprovalRequests:
         return admission
 
     def note_written(self, journalled: asyncio.Future[Any] | None) -> None:
-        """What was admitted is asked; once that is written down, it counts as open and no longer as coming."""
+        """Admitted approvals are now requested; once written down, they count as open and no longer as coming."""
         coming, self._coming = self._coming, 0
         if coming:
             note = partial(self._pipeline.open_approvals.note_written, self._execution.actor_id, coming)
@@ -63,7 +63,7 @@ class ApprovalRequests:
         """A call whose answer was lost with the daemon; `used` is the decision that it was sent under, if any.
 
         It is sent again only if that can't act twice, and only as the call that it was: to the same tool at the same
-        place, with the same credential, under policies that still let it go. Everything else is asked.
+        place, with the same credential, under policies that still allow it. Everything else needs a decision.
         """
         tool = await self._pipeline.admissions.find(call.workspace_id, call.path)
         unchanged = tool is not None and tool.schema_digest == call.schema_digest and tool.effect == call.effect
@@ -97,7 +97,7 @@ class ApprovalRequests:
     async def ask_about(self, call: Call, why: CredentialMissing | AnswerLost) -> Interaction | ToolError:
         """Ask for the credential that a call lacks, or what became of a write whose answer was lost.
 
-        Where one question more about a write would be too many, the code gets the error instead.
+        Where one more interaction about a write would exceed the limit, the code gets the error instead.
         """
         tool = await self._pipeline.admissions.find(call.workspace_id, call.path)
         if isinstance(why, CredentialMissing):
@@ -132,7 +132,7 @@ class ApprovalRequests:
         return interaction
 
     async def judge(self, call: Call, settled: Interaction) -> Tool | Interaction | ToolError | str:
-        """The tool to send the call to, the reason to refuse it, or a new question where anything has changed.
+        """The tool to send the call to, the reason to refuse it, or a new interaction if anything has changed.
 
         A result that a human gave is the answer: nothing is sent, so nothing is compared.
         """
@@ -163,7 +163,7 @@ class ApprovalRequests:
         return await self.ask(settled.kind, call, tool, "something changed after the request")
 
     async def _judge_again(self, call: Call, tool: Tool) -> Tool | Interaction | ToolError:
-        """It has its credential now. A policy that wants it approved is asked only then, so that both are shown."""
+        """It has its credential now. If a policy requires approval, that comes only now, so that both are shown."""
         admission = await self._pipeline.admissions.admit(
             self._execution, Proposal(call.seq, "tool", call.path, call.arguments)
         )

@@ -78,8 +78,8 @@ def occurrences(value: Any, query: str) -> Iterator[dict[str, Any]]:
     for above, name, text in leaves(value):
         if (found := text.casefold().find(wanted)) >= 0:
             pointer = below(above, name)
-            told = {} if pointer is None else {"pointer": pointer}
-            yield {**told, "text": excerpt(text, found, len(query))}
+            place = {} if pointer is None else {"pointer": pointer}
+            yield {**place, "text": excerpt(text, found, len(query))}
 
 
 def leaves(value: Any) -> Iterator[tuple[str | None, str | int, str]]:

@@ -99,9 +99,9 @@ class _Cutter:
 
 
 def preview(value: Any, room: int, files: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """`{value, cut, more}`: of the cuts the first ones are told, `more` counts the rest. About `room` characters.
+    """`{value, cut, more}`: names the first cuts, and `more` counts the rest. About `room` characters.
 
-    `files` says what stands for a text that is a file's content, by its place.
+    `files` says what replaces a text that is a file's content, by its place.
     """
     for detail in DETAILS:
         cutter = _Cutter(detail, room, files or {})
@@ -128,5 +128,5 @@ def below(at: str | None, part: str | int) -> str | None:
     copy it once more."""
     if at is None or (isinstance(part, str) and len(part) > LONGEST_POINTER):
         return None
-    told = f"{at}/{part.replace('~', '~0').replace('/', '~1') if isinstance(part, str) else part}"
-    return told if len(told) <= LONGEST_POINTER else None
+    whole = f"{at}/{part.replace('~', '~0').replace('/', '~1') if isinstance(part, str) else part}"
+    return whole if len(whole) <= LONGEST_POINTER else None

@@ -1,7 +1,7 @@
 """What becomes of a large result: it is kept as an artifact, and so is each file in it.
 
 The whole text is kept letter by letter, so that a replay finds what it found before. Only the reader outside, a model
-above all, is told a preview instead. Secrets were taken out of the text before it comes here.
+above all, gets a preview instead. Secrets were taken out of the text before it comes here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FILE = re.compile(rf'"base64":\s*"[A-Za-z0-9+/=_-]{{{FILE_CHARACTERS}}}')
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file inside a result: where it stands, if that can be told, and what was said about it.
+    """A file inside a result: where it is, if that is known, and what was said about it.
 
     Its base64 is at `key` of `holder`.
     """
@@ -105,8 +105,8 @@ def files_in(value: Any, least: int = FILE_CHARACTERS) -> Iterator[File]:
         except (binascii.Error, ValueError):
             continue
         named = holder.get("filename") or holder.get("name") or holder.get("uri")
-        told = holder.get("contentType") or holder.get("mimeType") or holder.get("mediaType")
-        yield File(below(at, key), data, media_type_of(told), named, holder, key)
+        media_type = holder.get("contentType") or holder.get("mimeType") or holder.get("mediaType")
+        yield File(below(at, key), data, media_type_of(media_type), named, holder, key)
 
 
 def _holders(value: Any, at: str | None, depth: int, least: int) -> Iterator[tuple[str | None, dict[str, Any], str]]:

@@ -176,8 +176,8 @@ def _read(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:
     value = at_pointer(_value(artifact, content), arguments.get("pointer", ""))
     lines = arguments.get("lines", False)
     page = page_of(value, _count(arguments, "offset", 0), _count(arguments, "limit", FARTHEST), lines=lines)
-    told = {"kind": page.kind, "value": page.value, "total": page.total, "offset": page.offset, "next": page.next}
-    return orjson.dumps({**_about(artifact), **told}).decode()
+    view = {"kind": page.kind, "value": page.value, "total": page.total, "offset": page.offset, "next": page.next}
+    return orjson.dumps({**_about(artifact), **view}).decode()
 
 
 def _search(artifact: Artifact, content: bytes, arguments: dict[str, Any]) -> str:

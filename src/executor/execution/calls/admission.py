@@ -30,7 +30,7 @@ from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.policy.visibility import Visibility
 from executor.runtime.protocol import Proposal
-from executor.storage.executions.permits import Standing
+from executor.storage.executions.permits import Decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Admissions:
         return builtins.BUILTINS.get(path) or await self._catalog.tool(workspace_id, path)
 
     async def admit(self, execution: Execution, proposal: Proposal) -> Admission:
-        """Arguments are checked before anyone is asked and before anything is sent."""
+        """Arguments are checked before anyone has to decide and before anything is sent."""
         if proposal.kind == "timer":
             return Admission(proposal, "send")
         tool = await self.find(execution.workspace_id, proposal.path)
@@ -105,7 +105,7 @@ class Admissions:
             return Subject(path, effect, source_id, actor_id, arguments, schema_digest=version, destination="")
         try:
             source = await self._catalog.source_of(tool)
-        except ToolError:  # it has just gone: no policy was made for what is left
+        except ToolError:  # it has just gone: no policy applies to what is left
             return Subject(path, effect, source_id, actor_id, schema_digest="", destination="")
         where = await self._bindings.destination_for(source, tool)
         if arguments is None:
@@ -142,9 +142,9 @@ class Admissions:
     async def _decided_before(
         self, execution: Execution, proposal: Proposal, tool: Tool, arguments: dict[str, Any], decision: Decision
     ) -> Admission:
-        """A denial applies to the same call, a permit for the same tool sent to the same place; all else is asked."""
-        standing = await self._permits.of(execution.id)
-        reason = await self._denial_of(execution, standing, tool, arguments) if standing.denials else None
+        """A denial applies to the same call, a permit to the same tool at the same place; all else needs a decision."""
+        decisions = await self._permits.of(execution.id)
+        reason = await self._denial_of(execution, decisions, tool, arguments) if decisions.denials else None
         if reason is not None:
             return Admission(proposal, "refuse", tool, refusal=denied_before(tool.path, reason))
         if await self._is_permitted(execution, tool):
@@ -161,19 +161,19 @@ class Admissions:
         return permit.fits(await self._bindings.bind(execution, call, tool, source))
 
     async def _denial_of(
-        self, execution: Execution, standing: Standing, tool: Tool, arguments: dict[str, Any]
+        self, execution: Execution, decisions: Decisions, tool: Tool, arguments: dict[str, Any]
     ) -> str | None:
         """Why the same call was denied before, however it is written now."""
-        if standing.reasons is None:
+        if decisions.reasons is None:
             reasons: dict[str, str] = {}
-            for denied in standing.denials:
+            for denied in decisions.denials:
                 was = await self.find(execution.workspace_id, denied.path)
                 if was is not None:
                     key, *_ = await keys_of(self._catalog, was, denied.arguments)
                     reasons[key] = denied.reason
-            standing.reasons = reasons
+            decisions.reasons = reasons
         keys = await keys_of(self._catalog, tool, arguments)
-        return next((standing.reasons[key] for key in keys if key in standing.reasons), None)
+        return next((decisions.reasons[key] for key in keys if key in decisions.reasons), None)
 
     async def check(self, tool: Tool, arguments: dict[str, Any], language: str = "typescript") -> None:
         if tool.source_id == builtins.SOURCE:

@@ -26,7 +26,7 @@ class Bindings:
         return None if tool.source_id == builtins.SOURCE else await self._catalog.source(workspace_id, tool.source_id)
 
     async def use(self, execution: Execution, tool: Tool) -> Use:
-        """Which credential a call of this execution is sent with, or what it lacks."""
+        """Which credential a call of this execution is sent with, or which one is missing."""
         source = await self.source_of(execution.workspace_id, tool)
         if source is None or self._connections is None:
             return Use()

@@ -79,7 +79,7 @@ class CallCredential:
     async def handle_failure(self, tool: Tool, error: ToolError, *, given: bool = False) -> ToolError:
         """The error as the code may see it; a service that refuses the credential is remembered, and never retried.
 
-        One that was `given` for this call is asked for again, by CredentialMissing.
+        One that was `given` for this call is requested again, by CredentialMissing.
         """
         status = error.http_status
         if status in REFUSED and self._connections is not None and self.source is not None:
@@ -94,7 +94,7 @@ class CallCredential:
         return self.redact_error(error)
 
     def _missing(self, tool: Tool, error: ToolError, reason: str, connection: str = "") -> ToolError:
-        """No one is asked for a credential that can't be sent."""
+        """Only credentials that can be sent are requested."""
         assert self._connections is not None and self.source is not None  # noqa: S101 - asked before
         missing = self._connections.missing(self.source, tool, reason, connection, error.asks)
         if missing.ways or not error.asks:

@@ -33,7 +33,7 @@ class Sends:
 
     @property
     def has_calls(self) -> bool:
-        """Of tools, under way or answered; timers start again by themselves."""
+        """Of tools, under way or answered; timers restart automatically."""
         return any(call.kind == "tool" for call, _ in (*self._under_way.values(), *self.arrived))
 
     def launch(self, call: Call, work: Coroutine[Any, Any, str]) -> None:

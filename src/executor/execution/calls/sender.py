@@ -62,7 +62,7 @@ class CallSender:
         """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved.
 
         Nothing of the credential it was sent with is in either. CredentialMissing means that nothing was done, and
-        that a human has to give one first; AnswerLost that no one knows if a write was done. What can't act twice
+        that a human has to provide one first; AnswerLost that no one knows if a write was done. What can't act twice
         under its key is sent once more before that.
         """
         try:
@@ -156,14 +156,14 @@ class CallSender:
         return await invoke(credential=call_credential.credential)
 
     async def outline(self, execution: Execution, call: Call, tool: Tool, source: Source | None) -> dict[str, str]:
-        """What a human sees of the request itself: made as it is made when it is sent, without any secret."""
+        """What a human sees of the request: the request as it will be sent, without any secret."""
         if source is None:
             return {"request": tool.description if tool.source_id == builtins.SOURCE else "", "sentWith": "none"}
         try:
             given = parse_arguments(call.arguments)
             with reading_files(self.files, execution):
                 request = await self._catalog.outline(tool, given, idempotency_key=key_of(call))
-        except ToolError as error:  # the question is asked all the same: sending it fails with this
+        except ToolError as error:  # approval is requested anyway: sending it fails with this
             request = f"can't be made: {error.message}"
         use = await self._bindings.use(execution, tool)
         return {"request": shown_request(request), "sentWith": shown_credential(use, source)}

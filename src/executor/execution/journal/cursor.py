@@ -54,7 +54,7 @@ class JournalCursor:
         """After the last recorded answer the code must have made every journalled call again."""
         for seq, call in sorted(self._recorded.calls.items()):
             if seq > self._proposed:
-                raise ReplayDiverged(f"call {seq} ({call.path}) was made before, but not this time")
+                raise ReplayDiverged(f"the code made call {seq} ({call.path}) before, but not this time")
 
     def _match(self, proposal: Proposal) -> None:
         call = self._recorded.calls.get(proposal.seq)

@@ -1,7 +1,7 @@
 """The journal of one execution.
 
 What happens is held and written as one transaction, fenced by the epoch: with the next thing that must be durable, or
-when the run is about to wait. Nothing leaves the process (a call sent, an outcome told) before `durable` has returned,
+when the run is about to wait. Nothing leaves the process (a call sent, an outcome reported) before `durable` returned,
 so a crash can only lose what no one has seen.
 """
 
@@ -73,9 +73,9 @@ class Journal:
         return await self._database.read(job)
 
     def create(self) -> None:
-        """The execution's row goes in with its first other write, or by itself after a moment.
+        """The execution's row goes in with its first other write, or alone after a moment.
 
-        Until then nothing has left the process and no one has been told its id, so there is nothing to lose; an
+        Until then nothing has left the process and no one knows its id, so there is nothing to lose; an
         execution that calls no tool costs one transaction instead of two.
         """
         self._unborn = True
@@ -134,7 +134,7 @@ class Journal:
         self._hold(job, [("call.started", data) for data in sent])
 
     def ask(self, interaction: Interaction, instead_of: Interaction | None = None) -> None:
-        """A question about a call that is journalled already."""
+        """An interaction about a call that is journalled already."""
 
         def job(c: Connection) -> None:
             if instead_of is not None:
@@ -240,13 +240,13 @@ class Journal:
 
 
 def look_at(written: asyncio.Future[Any]) -> None:
-    """A run that was cancelled awaits nothing any more; anyone who does is told what went wrong all the same."""
+    """A cancelled run awaits nothing; anyone who does still learns what went wrong."""
     if not written.cancelled():
         written.exception()
 
 
 def close_in(c: Connection, workspace_id: str, execution_id: str, *, by: Actor | Execution) -> list[dict[str, Any]]:
-    """Close an ended execution's calls and questions; the writes of which no one knows if they took effect."""
+    """Close an ended execution's calls and interactions; the writes of which no one knows if they took effect."""
     lost = calls.close(c, execution_id, unknown_outcome("the call").to_dict())
     happened: Happened = [("call.failed", {"seq": seq, "path": path, "code": "unknown_outcome"}) for seq, path in lost]
     happened += [("interaction.cancelled", {"id": closed}) for closed in interactions.cancel_pending(c, execution_id)]

@@ -1,4 +1,4 @@
-"""How a call is written down: as it is proposed, as it is answered, and as the sandbox is told."""
+"""How a call is written down: as it is proposed, as it is answered, and as the sandbox receives it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Always allow`: the narrowest policy that covers a call someone is asked about, shown before it is saved."""
+"""`Always allow`: the narrowest policy that covers a call with a pending approval, shown before it is saved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEEDED: dict[Level, Permission] = {
 class Always:
     """A policy and its place: just before the policy that asked, so that whatever is above it still comes first.
 
-    `revision` is that of the policies it was made for; under any others it has to be looked at again. `renews` is the
+    `revision` is that of the policies it was drafted under; under any others it needs another look. `renews` is the
     same policy, made for the tool as it was: it takes the place of that.
     """
 
@@ -128,7 +128,7 @@ def offered_tools(c: Connection, source: Source, basis: Basis) -> list[tuple[str
 
 
 def add_policy(c: Connection, workspace_id: str, always: Always, *, by: Actor) -> Policy:
-    """Under the policies that it was made for, and under no others."""
+    """Under the policies that it was drafted under, and under no others."""
     if policies.revision(c, workspace_id) != always.revision:
         raise Conflict("the policies changed after this policy was shown", hint="review the policy again, then decide")
     if always.renews is None:
@@ -139,7 +139,7 @@ def add_policy(c: Connection, workspace_id: str, always: Always, *, by: Actor) -
 
 
 async def renew_policy(pipeline: CallPipeline, workspace_id: str, policy: Policy) -> Policy:
-    """The policy for the tools and sources there are now. Raises Conflict if the source it was made for is gone."""
+    """The policy for the current tools and sources. Raises Conflict if the source it was created for is gone."""
     if (
         policy.source_id not in ("", builtins.SOURCE)
         and await pipeline.catalog.source(workspace_id, policy.source_id) is None

@@ -18,7 +18,7 @@ from executor.policy.pattern import matches
 from executor.storage.catalog import policy_scope
 from executor.storage.database import Database
 
-SEARCH_SECONDS = 10.0
+SIMULATION_SECONDS = 10.0
 BUILTINS = [(tool.path, tool.effect, tool.source_id) for tool in tools.BUILTINS.values()]
 
 
@@ -43,7 +43,7 @@ def is_about(policy: Policy, path: str, effect: str, source_id: str) -> bool:
 
 
 async def count_tools(database: Database, by: Actor, policies: Sequence[Policy]) -> dict[str, int]:
-    """How many tools each policy is about, by id; one about reads, never more than it was made for."""
+    """How many tools each policy covers, by id; one about reads covers only the tools that it was created for."""
 
     def job(c: Connection) -> dict[str, int]:
         found = counts(policies, [*BUILTINS, *policy_scope.tool_heads(c, by.workspace_id)])
@@ -74,7 +74,7 @@ async def simulate(
 ) -> Simulation:
     """Decide the newest past calls again by `then`, and compare with `now`."""
     past = await database.search(
-        lambda c: policy_scope.past_calls(c, by.workspace_id, limit=limit, before=before), SEARCH_SECONDS
+        lambda c: policy_scope.past_calls(c, by.workspace_id, limit=limit, before=before), SIMULATION_SECONDS
     )
     judgements = await asyncio.to_thread(changes, map(subject_of, past), now, then)
     changed = [(call, one) for call, one in zip(past, judgements, strict=True) if one.differs]

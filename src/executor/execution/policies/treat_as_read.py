@@ -80,7 +80,7 @@ def unfit(tool: Tool) -> str:
 
 
 def suggestion(tool: Tool) -> str:
-    """For the person who is asked: that it looks like a read. Never more than words."""
+    """For the approver: that it looks like a read. Never more than words."""
     if unfit(tool):
         return ""
     if claims_to_read(tool.known_keys):

@@ -60,7 +60,7 @@ async def decide_hints(
 ) -> Hints:
     """Trust the server for these tools, or for all that it says only read; or ask, as without any decision.
 
-    What it says later, of other tools or of these when they have changed, is asked about until this is decided again.
+    What it says later, of other tools or of changed ones, needs approval until someone decides again.
     """
     check_kind(source)
     where = await pipeline.bindings.destination(source)

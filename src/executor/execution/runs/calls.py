@@ -102,8 +102,8 @@ class RunCalls:
         return self._clock.seconds_left - LAST_SECONDS
 
     def _note_wait(self, call: Call, status: int, seconds: float, attempt: int) -> None:
-        told = {"seq": call.seq, "path": call.path, "status": status, "seconds": round(seconds, 1), "attempt": attempt}
-        self._journal.note("call.waiting", told)
+        data = {"seq": call.seq, "path": call.path, "status": status, "seconds": round(seconds, 1), "attempt": attempt}
+        self._journal.note("call.waiting", data)
         self._journal.flush()
 
     def _start_timer(self, call: Call) -> None:
@@ -175,7 +175,7 @@ class RunCalls:
     # -- after a replay -----------------------------------------------------------------------------------------------
 
     async def take_up(self) -> None:
-        """What the journal left open: timers, questions, decisions, and calls whose answer was lost."""
+        """What the journal left open: timers, interactions, decisions, and calls whose answer was lost."""
         decided: dict[int, Interaction] = {}
         for call in list(self.position.open.values()):
             asked = self.position.interactions.get(call.seq)

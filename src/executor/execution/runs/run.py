@@ -40,7 +40,7 @@ class Resting(Exception):
 class Run:
     """`done` is set by anyone who supervises the run, when it is over and that is recorded.
 
-    `outcome` then says how it stands, unless another owner took it away or it failed outside of the code.
+    `outcome` then says what its state is, unless another owner took it away or it failed outside of the code.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Run:
             await sandbox.close()
 
     async def _place(self) -> Sandbox | None:
-        """A sandbox, or None if the daemon stops before there is one. Waiting for it is no time of the execution's."""
+        """A sandbox, or None if the daemon stops before one is free. The wait is not the execution's time."""
         since = time.monotonic()
         try:
             with self._without_place():
@@ -187,7 +187,7 @@ class Run:
             await self._live(sandbox)
 
     async def _passes(self, check: asyncio.Task[Ruling]) -> bool:
-        """Nothing is sent and no end is told before the type check has spoken. Bad syntax the sandbox tells better."""
+        """Nothing is sent and no end is reported before the type check. The sandbox explains bad syntax better."""
         if self._end is not None and self._end.failure is not None and self._end.failure.code == "syntax_error":
             return True
         ruling = await asyncio.shield(check)
@@ -300,7 +300,7 @@ class Run:
         if settled:
             await self._calls.act_on(settled)
             return False
-        self._tell("paused")
+        self._report("paused")
         return True
 
     async def _leave(self) -> None:
@@ -308,7 +308,7 @@ class Run:
         await self._calls.outwait(self._grace)
         await self._calls.ask_about_unsettled()
         await self.journal.requeue(self.clock.spent_ms)
-        self._tell("queued")
+        self._report("queued")
 
     async def _conclude(self, end: Step) -> None:
         """What was sent gets its answer recorded, though the code no longer waits for it."""
@@ -336,9 +336,9 @@ class Run:
         at = await self.journal.finish(status, result, failure, self.clock.spent_ms)
         kept = self.journal.artifact.id if self.journal.artifact else ""
         self._calls.approvals.asked.clear()
-        self._tell(status, result=result, failure=failure, finished_at=at, artifact_id=kept)
+        self._report(status, result=result, failure=failure, finished_at=at, artifact_id=kept)
 
-    def _tell(self, status: Status, **changed: Any) -> None:
+    def _report(self, status: Status, **changed: Any) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms(), **changed)
         asked = tuple(self._calls.approvals.asked.values())
         self.outcome = Outcome(self.execution, asked, tuple(self._log.lines), self._diagnostics, self.journal.artifact)

@@ -43,7 +43,7 @@ class Bearers:
         self._terms = terms
 
     async def verify(self, token: str, workspace: str) -> Actor | None:
-        """The agent it stands for. None if it is no signed token at all; raises if it is one that is not good."""
+        """The agent it belongs to. None if it is not a signed token; raises if it is one that is not good."""
         if not jwt.is_signed(token):
             return None
         claims = await self._keys.verify(jwt.read(token), self._terms.audience)
@@ -95,8 +95,8 @@ class Bearers:
         made = external_subjects.add_agent(
             c, terms.workspace_id, terms.issuer, subject, display_name(claims, subject, terms.issuer)
         )
-        told = {"agentId": made.id, "name": made.name, "issuer": terms.issuer, "subject": subject}
-        events.append(c, terms.workspace_id, "agent.created", told, by=replace(made, via="bearer"))
+        data = {"agentId": made.id, "name": made.name, "issuer": terms.issuer, "subject": subject}
+        events.append(c, terms.workspace_id, "agent.created", data, by=replace(made, via="bearer"))
         return made, False
 
 

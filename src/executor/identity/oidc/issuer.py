@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from executor.errors import IssuerUnavailable, OAuthFailed
-from executor.identity.oidc.network import Wire
+from executor.identity.oidc.network import HttpClient
 
 KEPT_SECONDS = 3_600.0
 RETRY_SECONDS = 10.0  # after a failure: no one who sends us tokens makes us ask more often
@@ -20,9 +20,9 @@ OPENID = "openid-configuration"
 class Issuer:
     """`metadata` of exactly `url`: anyone who answers for another one could pass its keys off as that one's."""
 
-    def __init__(self, url: str, wire: Wire, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, url: str, http: HttpClient, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.url = url
-        self._wire = wire
+        self._http = http
         self._clock = clock
         self._lock = asyncio.Lock()
         self._found: Mapping[str, Any] | None = None
@@ -52,11 +52,11 @@ class Issuer:
         return value
 
     async def _read(self, now: float) -> None:
-        """What was read before stays good when it can't be read again."""
+        """What was read before stays good if the next attempt fails."""
         self._failed = (now, "it publishes no metadata")
         for place in places(self.url):
             try:
-                document = await self._wire.document(place)
+                document = await self._http.document(place)
             except OAuthFailed as error:
                 self._failed = (now, error.message)
                 continue

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from executor.errors import IssuerUnavailable, OAuthFailed
 from executor.identity.oidc.issuer import RETRY_SECONDS, Issuer, unavailable
 from executor.identity.oidc.jwt import ALGORITHMS, MAX_TEXT, Unverified
-from executor.identity.oidc.network import Wire
+from executor.identity.oidc.network import HttpClient
 
 if TYPE_CHECKING:
     from executor.identity.oidc.verification import Verifier
@@ -42,10 +42,10 @@ class KeySet:
     """`url` is empty when the issuer's metadata say where its keys are."""
 
     def __init__(
-        self, issuer: Issuer, wire: Wire, url: str = "", *, clock: Callable[[], float] = time.monotonic
+        self, issuer: Issuer, http: HttpClient, url: str = "", *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._issuer = issuer
-        self._wire = wire
+        self._http = http
         self._url = url
         self._clock = clock
         self._lock = asyncio.Lock()
@@ -75,7 +75,7 @@ class KeySet:
         return found
 
     async def _read(self, age: float) -> None:
-        """Unless what is there is younger than `age`, or an attempt was made within the interval.
+        """Unless what is there is younger than `age`, or there was an attempt within the interval.
 
         Anyone who has a key that is known never waits for one that looks for another.
         """
@@ -96,7 +96,7 @@ class KeySet:
     async def _fetch(self, now: float) -> None:
         try:
             url = self._url or await self._issuer.address("jwks_uri")
-            document = await self._wire.document(url) if url else None
+            document = await self._http.document(url) if url else None
         except (OAuthFailed, IssuerUnavailable) as error:
             self._failure = error.message
             return

@@ -38,8 +38,8 @@ async def sign_in(
             )
         came = sessions.open_for(c, actor, agent=agent, address=address, at=at)
         if joined is not None:
-            told = {"accountId": account.id, "issuer": person.issuer, "name": account.name, **joined[1]}
-            events.append(c, first, joined[2], told, by=came[0])
+            data = {"accountId": account.id, "issuer": person.issuer, "name": account.name, **joined[1]}
+            events.append(c, first, joined[2], data, by=came[0])
         return came
 
     return await database.write(write)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 
-class Wire(Protocol):
+class HttpClient(Protocol):
     """Through the one outbound client. Raises OAuthFailed when there is no answer."""
 
     async def document(self, url: str, bearer: str = "") -> dict[str, Any] | None:
-        """A JSON object, or None if there is none at this address."""
+        """A JSON object, or None if this address has none."""
 
     async def post_form(
         self, url: str, form: Mapping[str, str], headers: Mapping[str, str]

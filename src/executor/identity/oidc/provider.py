@@ -13,7 +13,7 @@ from executor.errors import OAuthFailed, Unauthorized
 from executor.identity.oidc import jwt
 from executor.identity.oidc.issuer import Issuer, unavailable
 from executor.identity.oidc.jwks import KeySet
-from executor.identity.oidc.network import Wire
+from executor.identity.oidc.network import HttpClient
 
 MAX_EMAIL = 254
 BASIC, POST = "client_secret_basic", "client_secret_post"
@@ -37,14 +37,14 @@ class Provider:
         self,
         issuer: Issuer,
         keys: KeySet,
-        wire: Wire,
+        http: HttpClient,
         *,
         client_id: str,
         secret: Secret,
     ) -> None:
         self.issuer = issuer
         self._keys = keys
-        self._wire = wire
+        self._http = http
         self._client_id = client_id
         self._secret = secret
 
@@ -59,7 +59,7 @@ class Provider:
         secret = await self._secret()
         form, headers = await self._authenticate({**form, "code_verifier": verifier}, secret)
         try:
-            status, answer = await self._wire.post_form(await self._endpoint("token_endpoint"), form, headers)
+            status, answer = await self._http.post_form(await self._endpoint("token_endpoint"), form, headers)
         except OAuthFailed as error:
             raise unavailable(self.issuer.url, error.message) from error
         token = answer.get("id_token")
@@ -81,7 +81,7 @@ class Provider:
         return claims
 
     async def _person(self, claims: Mapping[str, Any], access_token: Any) -> Person:
-        """Many providers tell name and address only at their `userinfo` endpoint."""
+        """Many providers give name and address only at their `userinfo` endpoint."""
         subject: str = claims["sub"]
         about = claims if "email" in claims else await self._userinfo(subject, access_token)
         given = [part.get(one) for one in ("name", "preferred_username", "email") for part in (claims, about)]
@@ -93,7 +93,7 @@ class Provider:
         if not endpoint or not isinstance(access_token, str) or len(access_token) > jwt.LARGEST:
             return {}
         try:
-            found = await self._wire.document(endpoint, access_token)
+            found = await self._http.document(endpoint, access_token)
         except OAuthFailed as error:
             raise unavailable(self.issuer.url, error.message) from error
         # The address of someone else must not become that of anyone who signs in.

@@ -39,7 +39,7 @@ class Actor:
     """Who a request acts as. What it may do follows from the credential that was shown, never from its content.
 
     `via` and `credential_id` say what was shown, `address` from where, `surface` by which protocol if not by `/v1`; the
-    audit keeps them. `expires_at` is when that credential ends by itself.
+    audit keeps them. `expires_at` is when that credential expires.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The process that becomes Deno: it seals itself, tells with what, and executes the program in its own place.
+"""The process that becomes Deno: it seals itself, reports how, and executes the program in its own place.
 
 Imports as little as it can: it is between every execution and its sandbox.
 """

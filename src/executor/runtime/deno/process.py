@@ -214,7 +214,7 @@ class DenoProcess:
         self._broken = why
         if self._watcher is not None:
             self._watcher.cancel()
-        if self._process is not None and why != ENDED:  # then it is ending by itself, and its status says why
+        if self._process is not None and why != ENDED:  # then it is ending anyway, and its status says why
             self._process.kill()
         if self.stream.transport is not None:
             self.stream.transport.abort()
@@ -229,7 +229,7 @@ class DenoProcess:
                 future.set_exception(error)
 
     def _verdict_of(self, status: int, said: str) -> Exception:
-        # What the kernel refuses memory may die without a word: then what it had when it was last looked at tells.
+        # What the kernel refuses memory may die without a word: then what it had at the last look decides.
         had_much = status in _CRASHES and self._memory_used > self.limits.memory_bytes // 2
         if self._verdict is None and (had_much or any(words in said for words in _OUT_OF_MEMORY)):
             self._verdict = memory_limit()

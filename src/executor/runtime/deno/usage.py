@@ -15,7 +15,7 @@ _KERNEL_GRACE_SECONDS = 3
 
 
 def cpu_ns(pid: int) -> int:
-    """CPU time of all its threads; 0 where the kernel does not tell, or when it is gone."""
+    """CPU time of all its threads; 0 where the kernel does not report it, or when it is gone."""
     if sys.platform != "linux":
         return 0
     try:

@@ -123,7 +123,7 @@ class Blanked:
                 yield node
 
     def stray_bracket(self) -> tuple[int, int]:
-        """The first bracket that closes nothing; (0, 0) if there is none."""
+        """The first bracket that closes nothing; (0, 0) if every one does."""
         for error in self._of("ERROR"):
             for node in (error, *error.children):
                 if self.text(node) in (b"}", b")", b"]"):

@@ -28,7 +28,7 @@ def reply_to(code: bytes) -> Reply:
         return Reply(frames.STEP, 0, None, frames.encode_source(prepare(code)))
     except Refused as refused:
         fault = Fault("syntax_error", refused.message, refused.hint, refused.line, refused.column)
-    except Exception as error:  # noqa: BLE001 - nobody else is served by this process
+    except Exception as error:  # noqa: BLE001 - this process serves no one else
         fault = Fault(
             "syntax_error", f"the code can't be parsed: {type(error).__name__}", "check that it is TypeScript"
         )

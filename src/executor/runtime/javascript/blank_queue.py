@@ -153,7 +153,7 @@ class Lane:
 
     async def _serve_one(self, code: bytes, future: asyncio.Future[Reply]) -> None:
         if future.done():
-            return  # no one waits for it any more
+            return  # no one waits for it now
         try:
             reply = await self._ask(code)
         except (Died, OSError, ValueError) as error:

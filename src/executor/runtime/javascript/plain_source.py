@@ -1,4 +1,4 @@
-"""Code that is JavaScript already needs no types blanked: the engine itself tells, by compiling it.
+"""Code that is JavaScript already needs no types blanked: the engine itself finds out, by compiling it.
 
 Only code that means the same in both languages, and says itself what it returns, may be tried this way. Of what is
 JavaScript, TypeScript reads only `f<T>(x)` differently: type arguments, where JavaScript compares. Whatever could be

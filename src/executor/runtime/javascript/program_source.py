@@ -42,7 +42,7 @@ def _wrap(code: Blanked, tail: bytes, *, head: bytes = OPEN, callable_: bool = F
 
 
 def _return_last(code: Blanked, statements: list[Node]) -> tuple[int, int]:
-    """Makes a last expression the result, as in Python; functions below it are there already. Where `return(` was put.
+    """Turns a last expression into the result, as in Python; functions below it exist already. Where `return(` was put.
 
     An assignment is no result, as in Python: what it assigns may be anything.
     """

@@ -1,4 +1,4 @@
-"""The `python` runtime: Monty, a Python interpreter of its own, in worker processes that seal themselves.
+"""The `python` runtime: CPython itself, compiled to WebAssembly, in worker processes that seal themselves.
 
 Nothing is imported here: workers import this package too, and their idle memory counts.
 """

@@ -1,4 +1,4 @@
-"""What the interpreter lacks, and the nearest form that it has.
+"""What is not there, or easily got wrong, and what to write instead.
 
 Data: each entry is tried by the tests, the lacking form as well as the one that is advised.
 """
@@ -18,211 +18,234 @@ class Hint(NamedTuple):
     instead: str
 
 
-_ANY_MODULE = "there are asyncio, base64, bisect, collections, copy, csv, dataclasses, datetime, decimal, functools, "
-_ANY_MODULE += "hashlib, itertools, json, math, random, re, time, typing, unicodedata; use tools.* for everything else"
-
 HINTS: Final[tuple[Hint, ...]] = (
     Hint(
-        "class inheritance",
-        "write classes without a base and share code through functions; "
-        'to fail, raise a built-in error such as ValueError("...")',
-        "class Stop(Exception):\n    pass\n",
-        'try:\n    raise ValueError("stop")\nexcept ValueError as error:\n    print(error)\n',
-    ),
-    Hint(
-        "method decorators",
-        "write a plain method, or a function outside of the class: `def area(shape): ...`",
-        "class A:\n    @property\n    def x(self):\n        return 1\n",
-        "class A:\n    def x(self):\n        return 1\nA().x()\n",
-    ),
-    Hint(
-        "yield expressions",
-        "return a list, or write a generator expression: `(f(x) for x in xs)`",
-        "def g():\n    yield 1\nlist(g())\n",
-        "def g():\n    return [1]\nlist(x + 1 for x in g())\n",
-    ),
-    Hint(
-        "'del' statement",
-        "use `mapping.pop(key)` or `items.pop(index)`; a name can be set to None",
-        "d = {'a': 1}\ndel d['a']\n",
-        "d = {'a': 1}\nd.pop('a')\n",
-    ),
-    Hint(
-        "async context managers|async with",
-        "await the calls themselves; for several at once `await asyncio.gather(first(), second())`",
-        "import asyncio\nasync with asyncio.TaskGroup() as group:\n    pass\n",
-        "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
-    ),
-    Hint(
-        r"exception groups",
-        "use `except`; one call that fails in a gather raises its own error",
-        "try:\n    pass\nexcept* ValueError:\n    pass\n",
-        "try:\n    raise ValueError('x')\nexcept ValueError:\n    pass\n",
-    ),
-    Hint(
-        r"gather\(\) does not yet support keyword",
-        "wrap each call in a function that catches its error: "
-        "`async def attempt(call): try: return await call except ToolError as error: return str(error)`",
-        "import asyncio\nawait asyncio.gather(return_exceptions=True)\n",
-        "import asyncio\nasync def attempt(call):\n    try:\n        return await call\n"
-        "    except ToolError as error:\n        return str(error)\n"
-        "async def f():\n    return 1\nawait asyncio.gather(attempt(f()))\n",
-    ),
-    Hint(
-        r"'asyncio' has no attribute|cannot import name '\w+' from 'asyncio'",
-        "for several at once use `await asyncio.gather(first(), second())`; a call starts when it is written, "
-        "so `first = tools.a.b(); second = tools.c.d(); await first` also runs both",
-        "import asyncio\nasync def f():\n    return 1\nasyncio.create_task(f())\n",
-        "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
-    ),
-    Hint(
-        "exceptions can only be called with zero or one string argument",
-        "raise it with one text: `raise ValueError(f'{a}: {b}')`",
-        "raise ValueError('a', 1)\n",
-        "try:\n    raise ValueError(f'{1}: {2}')\nexcept ValueError:\n    pass\n",
-    ),
-    Hint(
-        r"No module named '(?:uuid|secrets)'",
-        "create an ID with `\"%032x\" % random.getrandbits(128)`; the numbers are the same when "
-"the execution runs again",
-        "import uuid\n",
-        'import random\n"%032x" % random.getrandbits(128)\n',
-    ),
-    Hint(
-        "No module named 'statistics'",
-        "write it out: `sum(xs) / len(xs)`, `sorted(xs)[len(xs) // 2]`",
-        "import statistics\n",
-        "xs = [1, 2, 3]\n(sum(xs) / len(xs), sorted(xs)[len(xs) // 2])\n",
-    ),
-    Hint(
-        "No module named 'urllib",
-        "tools encode their own arguments; to quote a text: "
-        '`"".join(c if c.isalnum() else "".join(f"%{b:02X}" for b in c.encode()) for c in text)`',
-        "import urllib.parse\n",
-        'text = "a b"\n"".join(c if c.isalnum() else "".join(f"%{b:02X}" for b in c.encode()) for c in text)\n',
-    ),
-    Hint(
-        "No module named '(?:requests|httpx|aiohttp|socket|http)",
-        "there is no network here: call a connected tool; "
-        '`await tools.discover(query="...")` finds one',
+        "No module named '(?:requests|httpx|aiohttp|urllib3|websockets|boto3|botocore|openai|anthropic|github|slack|"
+        "slack_sdk|google|googleapiclient|stripe|twilio|psycopg2?|pymysql|pymongo|redis|paramiko|selenium|playwright|_ssl)\\b",
+        "there is no network here: call a connected tool; `await tools.discover(query=\"...\")` finds one",
         "import requests\n",
-        "tools.discover\n",
+        "tools.discover\n1\n",
     ),
     Hint(
-        "No module named 'io'",
-        "collect lines in a list and join them; csv reads a list of lines: `csv.reader(text.splitlines())`",
-        "import io\n",
-        'import csv\nlist(csv.reader("a,b\\nc,d".splitlines()))\n',
+        "No module named 'nest_asyncio'",
+        "leave it out: asyncio.run works here inside a running loop, and so does await at the top level",
+        "import nest_asyncio\nnest_asyncio.apply()\n",
+        "import asyncio\nasyncio.run(asyncio.sleep(0))\n",
     ),
     Hint(
-        "No module named 'heapq'",
-        "sort instead: `sorted(xs)[:n]`",
-        "import heapq\n",
-        "sorted([3, 1, 2])[:2]\n",
+        "No module named '(?:uvloop|anyio|trio|curio|gevent|eventlet)",
+        "use asyncio: gather, TaskGroup, Semaphore, Queue and timeout are all there",
+        "import trio\n",
+        "import asyncio\nasync with asyncio.TaskGroup() as group:\n    group.create_task(asyncio.sleep(0))\n",
     ),
     Hint(
-        "No module named 'textwrap'",
-        'cut a text with `text[:n]`; indent with `"\\n".join("  " + line for line in text.splitlines())`',
-        "import textwrap\n",
-        'text = "a\\nb"\n"\\n".join("  " + line for line in text.splitlines())\n',
+        "No module named '(?:multiprocessing|_multiprocessing|_posixsubprocess|joblib|ray|dask)",
+        "there are no other processes here: `await asyncio.gather(first(), second())` runs calls at the same time, "
+        "and a loop does the rest",
+        "import multiprocessing\n",
+        "[n * n for n in range(3)]\n",
     ),
     Hint(
-        "No module named 'html'",
-        'escape with `text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")`',
-        "import html\n",
-        '"<a>".replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")\n',
+        "No module named '(?:_bz2|_lzma|_zstd|zstandard|brotli|lz4|snappy)",
+        "of the ways to compress there are gzip, zlib and zipfile",
+        "import bz2\n",
+        "import gzip\ngzip.decompress(gzip.compress(b'a')).decode()\n",
     ),
     Hint(
-        "No module named 'enum'|No module named 'types'",
-        "use a dict or module-level constants",
-        "import enum\n",
-        "RED = 'red'\nCOLOURS = {'red': 1}\nCOLOURS[RED]\n",
+        "No module named '(?:arrow|pendulum|moment|maya)",
+        "use datetime, zoneinfo and dateutil: `from dateutil.relativedelta import relativedelta`",
+        "import pendulum\n",
+        "from datetime import date\nfrom dateutil.relativedelta import relativedelta\n"
+        "date(2026, 1, 31) + relativedelta(months=1)\n",
     ),
     Hint(
-        "No module named 'string'",
-        'write the letters out: `"abcdefghijklmnopqrstuvwxyz"`, or ask `c.isalpha()`',
-        "import string\n",
-        '[c for c in "a1" if c.isalpha()]\n',
+        "No module named '(?:orjson|ujson|simplejson|rapidjson)",
+        "use json of the standard library",
+        "import orjson\n",
+        "import json\njson.dumps({'a': 1})\n",
     ),
     Hint(
-        "No module named 'operator'",
-        "use a lambda: `sorted(rows, key=lambda row: row['name'])`",
-        "import operator\n",
-        "sorted([{'name': 'b'}, {'name': 'a'}], key=lambda row: row['name'])\n",
+        "No module named '(?:toml|tomli|pytoml)'",
+        "use tomllib of the standard library: `tomllib.loads(text)`",
+        "import toml\n",
+        "import tomllib\ntomllib.loads('a = 1')\n",
     ),
     Hint(
-        "No module named '(?:logging|pprint)'",
-        "print it: `print(...)` is returned as the log, `json.dumps(value, indent=2)` shows a structure",
-        "import logging\n",
-        "import json\nprint(json.dumps({'a': 1}, indent=2))\n",
+        "No module named '(?:lxml|xmltodict|defusedxml|html5lib|feedparser)",
+        "use xml.etree.ElementTree, or bs4 with 'html.parser'",
+        "import xmltodict\n",
+        "import xml.etree.ElementTree as ET\nET.fromstring('<a>1</a>').text\n",
     ),
     Hint(
-        "No module named '(?:zoneinfo|pytz|dateutil)",
-        "time zones are not available: use UTC, or an offset that you know: `timezone(timedelta(hours=2))`",
-        "from zoneinfo import ZoneInfo\n",
-        "from datetime import datetime, timedelta, timezone\ndatetime.now(timezone(timedelta(hours=2))).isoformat()\n",
-    ),
-    Hint("No module named", _ANY_MODULE, "import numpy\n", "import json\njson.dumps([1])\n"),
-    Hint(
-        "cannot import name '(?:OrderedDict|ChainMap)' from 'collections'",
-        "a dict keeps the order of its keys",
-        "from collections import OrderedDict\n",
-        "{'b': 1, 'a': 2}\n",
+        "No module named '(?:pydantic|attrs?|marshmallow|msgspec|cattrs)",
+        "use dataclasses or typing.NamedTuple: `from dataclasses import dataclass`",
+        "from pydantic import BaseModel\n",
+        "from dataclasses import dataclass\n@dataclass\nclass User:\n    name: str\nUser('Ada')\n",
     ),
     Hint(
-        "cannot import name '\\w+' from 'typing'",
-        "leave the annotation out, or write `dict` and `list`",
-        "from typing import TypedDict\n",
-        "def f(row: dict) -> list:\n    return [row]\nf({})\n",
+        "No module named '(?:tqdm|rich|colorama|termcolor|prettytable|click|typer)",
+        "leave it out: print what matters, and use tabulate for tables",
+        "from tqdm import tqdm\n",
+        "from tabulate import tabulate\nprint(tabulate([[1, 2]]))\n",
     ),
     Hint(
-        "cannot import name '\\w+' from 'dataclasses'|'dataclasses' has no attribute",
-        "write the dict out: `{'name': row.name}`",
-        "from dataclasses import asdict\n",
-        "from dataclasses import dataclass\n@dataclass\nclass Row:\n    name: str\n{'name': Row('a').name}\n",
+        "No module named '(?:_?ctypes|_?curses|termios|tty|pty|fcntl|mmap|resource|readline|pwd|grp|syslog|_?tkinter|"
+        "turtle|turtledemo|msvcrt|winreg|winsound|_winapi|_interpreters|_dbm|_gdbm|venv|ensurepip|pip|idlelib|psutil)\\b",
+        "there is no operating system here, only Python: leave it out, or do it through tools.*",
+        "import resource\n",
+        "sorted([2, 1])\n",
     ),
     Hint(
-        "name '(?:null|undefined)' is not defined",
-        "this is Python: write None",
-        "x = null\n",
-        "x = None\n",
+        "No module named '(?:numpy|pandas|polars|scipy|matplotlib|seaborn|plotly|sklearn|networkx|sympy|PIL|sqlalchemy|"
+        "openpyxl|xlsxwriter)",
+        "that package is not here: use the standard library (statistics, collections, csv, itertools, json), "
+        "or compute it through tools.*",
+        "import pandas as pd\n",
+        "import statistics\nstatistics.mean([1, 2])\n",
     ),
     Hint(
-        "name '(?:true|false)' is not defined",
-        "this is Python: write True and False",
-        "x = true\n",
-        "x = [True, False]\n",
+        "No module named 'tools'",
+        "tools is there already: write `await tools.namespace.name(...)` without an import",
+        "import tools\n",
+        "tools.discover\n1\n",
     ),
     Hint(
-        "name 'console' is not defined|name 'JSON' is not defined",
+        "No module named 'pytz'",
+        "use zoneinfo: `from zoneinfo import ZoneInfo`, then `datetime.now(ZoneInfo('Europe/Berlin'))`",
+        "import pytz\n",
+        "from datetime import datetime\nfrom zoneinfo import ZoneInfo\ndatetime.now(ZoneInfo('Europe/Berlin'))\n",
+    ),
+    Hint(
+        "No module named",
+        "there are the standard library, bs4, dateutil, jinja2, markdown, more_itertools, tabulate and yaml; "
+        "everything else is reached through tools.*",
+        "import some_package\n",
+        "import yaml\nyaml.safe_load('a: 1')\n",
+    ),
+    Hint(
+        "FileNotFoundError|No usable temporary directory|PermissionError|IsADirectoryError|NotADirectoryError",
+        "there are no files here: pass data through tools.* and return it; "
+        "io.StringIO and io.BytesIO are files in memory",
+        "open('x.txt').read()\n",
+        "import io\nio.StringIO('a').read()\n",
+    ),
+    Hint(
+        "can't start new thread",
+        "there are no threads: `await asyncio.gather(first(), second())` runs calls at the same time",
+        "import threading\nthreading.Thread(target=print).start()\n",
+        "import asyncio\nasync def f():\n    return 1\nawait asyncio.gather(f(), f())\n",
+    ),
+    Hint(
+        "does not support processes|no processes here|"
+        "module 'os' has no attribute '(?:fork|kill|system|popen|exec\\w+|spawn\\w+)'",
+        "there are no other programs here: do it in Python, or through tools.*",
+        "import subprocess\nsubprocess.run(['ls'])\n",
+        "sorted(['b', 'a'])\n",
+    ),
+    Hint(
+        "URLError|gaierror|socket|Connection\\w*Error|no network|module 'http.client'|asked the operating system",
+        "there is no network here: call a connected tool; `await tools.discover(query=\"...\")` finds one",
+        "import urllib.request\nurllib.request.urlopen('http://x.example')\n",
+        "tools.discover\n1\n",
+    ),
+    Hint(
+        "unable to open database file",
+        "there are no files here: `sqlite3.connect(':memory:')` keeps the database in memory",
+        "import sqlite3\nsqlite3.connect('data.db').execute('select 1')\n",
+        "import sqlite3\nsqlite3.connect(':memory:').execute('select 1').fetchall()\n",
+    ),
+    Hint(
+        "no signals here|module 'signal' has no attribute",
+        "there are no signals here: `async with asyncio.timeout(seconds):` ends what takes too long",
+        "import signal\nsignal.alarm(1)\n",
+        "import asyncio\nasync with asyncio.timeout(5):\n    await asyncio.sleep(0)\n",
+    ),
+    Hint(
+        "No username set|No home directory|Could not determine home",
+        "there is no user and no home here: write what you need into the code",
+        "import getpass\ngetpass.getuser()\n",
+        "name = 'Ada'\nname\n",
+    ),
+    Hint(
+        "the loop ends when the program has its result",
+        "await what you need: `await main()`, or `asyncio.run(main())`",
+        "import asyncio\nasyncio.get_event_loop().run_forever()\n",
+        "import asyncio\nasyncio.run(asyncio.sleep(0))\n",
+    ),
+    Hint(
+        "too large to convert to C|cannot fit 'int' into an index|Stop argument for islice",
+        "lengths and indexes are at most 2**31 - 1 here; leave the bound out, or use a smaller one",
+        "len(range(3_000_000_000))\n",
+        "r = range(3_000_000_000)\nr.stop - r.start\n",
+    ),
+    Hint(
+        "has no attribute '__annotations__'",
+        "ask the class: type(self).__annotations__, or typing.get_type_hints(type(self))",
+        "class A:\n    x: int\nA().__annotations__\n",
+        "class A:\n    x: int\nlist(type(A()).__annotations__)\n",
+    ),
+    Hint(
+        "^RecursionError",
+        "recurse less deeply: keep what is left to do in a list, and loop until it is empty",
+        "def f(n):\n    return f(n + 1)\nf(0)\n",
+        "waiting, seen = [3], []\nwhile waiting:\n    n = waiting.pop()\n    seen.append(n)\n"
+        "    waiting += [n - 1] if n else []\nseen\n",
+    ),
+    Hint(
+        "^TimeoutError",
+        "it took longer than the code allows: allow more time, or catch TimeoutError",
+        "import asyncio\nawait asyncio.wait_for(asyncio.sleep(60), 1)\n",
+        "import asyncio\nawait asyncio.wait_for(asyncio.sleep(0), 1)\n",
+    ),
+    Hint(
+        "EOFError",
+        "there is no one to answer: write the value into the code, or get it through tools.*",
+        "input('?')\n",
+        "name = 'Ada'\nname\n",
+    ),
+    Hint(
+        "^KeyError: '(?:HOME|PATH|USER|\\w*(?:KEY|TOKEN|SECRET|URL)\\w*)'",
+        "there is no environment here, and no credentials are needed: tools.* has them",
+        "import os\nos.environ['API_TOKEN']\n",
+        "import os\nos.environ.get('API_TOKEN')\n",
+    ),
+    Hint(
+        "'Call' object is not (?:subscriptable|iterable)|'Call' object has no attribute|object Call|type Call",
+        "await the call first: `result = await tools.namespace.name(...)`, then use result",
+        "r = tools.a.b(id=1)\nr['id']\n",
+        "async def f():\n    return {'id': 1}\n(await f())['id']\n",
+    ),
+    Hint(
+        "'coroutine' object (?:is not|has no)",
+        "await it first: `result = await name(...)`",
+        "async def f():\n    return [1]\nf()[0]\n",
+        "async def f():\n    return [1]\n(await f())[0]\n",
+    ),
+    Hint(
+        "'await' outside async function",
+        "make the function asynchronous, `async def name():`, and await where you call it",
+        "def f():\n    return await tools.a.b()\n",
+        "async def f():\n    return 1\nawait f()\n",
+    ),
+    Hint(
+        "waits for something that never comes",
+        "something is awaited that nothing sets: look for an Event, Queue or Future that is never filled",
+        "import asyncio\nawait asyncio.Event().wait()\n",
+        "import asyncio\ne = asyncio.Event()\ne.set()\nawait e.wait()\n",
+    ),
+    Hint("name '(?:null|undefined)' is not defined", "this is Python: write None", "x = null\n", "x = None\n"),
+    Hint("name '(?:true|false)' is not defined", "this is Python: write True and False", "x = true\n", "x = True\n"),
+    Hint(
+        "name '(?:console|JSON)' is not defined",
         "this is Python: `print(...)`, `json.dumps(...)` after `import json`",
         "console.log('a')\n",
         "import json\nprint(json.dumps('a'))\n",
     ),
     Hint(
-        "name '(?:input|dir|vars|globals|locals|breakpoint|__import__|compile)' is not defined",
-        "it is not available; use tools.* and the code itself for input",
-        "input()\n",
-        "tools.discover\n",
-    ),
-    Hint(
-        "Permission denied|is not supported in this environment",
-        "there are no files and no environment here: pass data through tools.* and return it",
-        "open('/etc/passwd')\n",
-        "[1]\n",
-    ),
-    Hint(
-        "has no attribute '(?:with_traceback|add_note|__cause__|errno|filename)'",
-        "errors have only their text, `str(error)`; a ToolError also has error.code, .message, "
-".status, .details, .retryable, .hint",
-        "try:\n    raise ValueError('x')\nexcept ValueError as error:\n    error.add_note('y')\n",
-        "try:\n    raise ValueError('x')\nexcept ValueError as error:\n    str(error)\n",
-    ),
-    Hint(
-        "object has no attribute '__(?:class|dict|bases|subclasses|globals|mro)__'",
-        "use type(value), isinstance(value, kind), and attributes by name",
-        "().__class__\n",
-        "type(()).__name__\n",
+        "name '(?:json|re|math|asyncio|datetime|time|random|itertools|collections|statistics)' is not defined",
+        "import it first: `import json`",
+        "json.dumps(1)\n",
+        "import json\njson.dumps(1)\n",
     ),
     Hint(
         "'dict' object has no attribute",
@@ -231,66 +254,32 @@ HINTS: Final[tuple[Hint, ...]] = (
         "x = {'a': 1}\n[x['a'], x.get('b')]\n",
     ),
     Hint(
-        "'Tool' object is not subscriptable",
-        'write the path with dots, `tools.namespace.name(...)`, or as text, `tools("namespace.name", ...)`',
-        "tools['discover']\n",
-        "tools.discover\n",
-    ),
-    Hint(
-        "object is not an iterator",
-        "a generator expression is a list here: take its first item with `[x for x in xs if x > 1][0]`, "
-        "with a default `([x for x in xs if x > 1] or [None])[0]`; step through a list with `it = iter(xs)`",
-        "next(x for x in [1, 2] if x > 1)\n",
-        "xs = [1, 2]\n[[x for x in xs if x > 1][0], ([x for x in xs if x > 5] or [None])[0], next(iter([7]))]\n",
-    ),
-    Hint(
-        r"callable replacement is not yet supported in re\.sub",
-        "replace piece by piece: `out, at = [], 0`, then `for m in re.finditer(pattern, text): "
-        "out += [text[at:m.start()], change(m)]; at = m.end()`, then `''.join(out) + text[at:]`",
-        "import re\nre.sub('a', lambda m: 'b', 'a')\n",
-        "import re\ntext = 'a1b2'\nout, at = [], 0\nfor m in re.finditer('[0-9]', text):\n"
-        "    out += [text[at:m.start()], str(int(m.group()) + 1)]; at = m.end()\n''.join(out) + text[at:]\n",
-    ),
-    Hint(
-        "has no attribute 'utcnow'",
-        "write `datetime.now(timezone.utc)` after `from datetime import datetime, timezone`",
-        "from datetime import datetime\ndatetime.utcnow()\n",
-        "from datetime import datetime, timezone\ndatetime.now(timezone.utc).isoformat()\n",
-    ),
-    Hint(
-        "has no attribute '(?:utc)?fromtimestamp'",
-        "write `datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=value)`",
-        "from datetime import datetime\ndatetime.fromtimestamp(0)\n",
-        "from datetime import datetime, timedelta, timezone\n"
-        "(datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=5)).isoformat()\n",
-    ),
-    Hint(
-        "module 'sys' has no attribute|name '(?:exit|quit)' is not defined",
-        "to end early, write `return value`",
-        "import sys\nsys.exit(0)\n",
-        "return 1\n",
-    ),
-    Hint(
         "JSONDecodeError",
-        "the text is not JSON: print its beginning with print(text[:200])",
+        "the text is no JSON: look at its beginning with print(text[:200])",
         "import json\njson.loads('{x')\n",
         "print('{x'[:200])\n",
     ),
     Hint(
+        "is not JSON serializable",
+        "give json.dumps a default: `json.dumps(value, default=str)`; a result is converted for you",
+        "import json, datetime\njson.dumps(datetime.date(2026, 1, 1))\n",
+        "import json, datetime\njson.dumps(datetime.date(2026, 1, 1), default=str)\n",
+    ),
+    Hint(
         "'NoneType' object",
-        "the value is None: print it with print(value), and test `if value is not None`",
+        "the value is None: look at what came back with print(value), and test `if value is not None`",
         "None['a']\n",
         "value = None\nvalue['a'] if value is not None else 0\n",
     ),
     Hint(
         "^KeyError",
-        "there is no such key: print the keys with print(list(value)), or use value.get(key)",
+        "that key is not there: look at the keys with print(list(value)), or use value.get(key)",
         "{'a': 1}['b']\n",
         "{'a': 1}.get('b')\n",
     ),
     Hint(
         "^IndexError",
-        "the list is too short: check its length with len(value)",
+        "the list is shorter: test its length with len(value)",
         "[1][5]\n",
         "xs = [1]\nxs[5] if len(xs) > 5 else None\n",
     ),
@@ -302,51 +291,46 @@ HINTS: Final[tuple[Hint, ...]] = (
     ),
     Hint(
         "invalid literal for int|could not convert string to float",
-        "the text is not a number: clean it first, such as text.strip().replace(',', '')",
+        "the text is no number: clean it first, such as text.strip().replace(',', '')",
         "int('1,000')\n",
         "int(' 1,000 '.strip().replace(',', ''))\n",
     ),
     Hint(
-        "unexpected keyword argument",
-        "leave out that argument; json.dumps takes no default: convert values first, such as value.isoformat()",
-        "import json\njson.dumps({}, default=str)\n",
-        "import json\nfrom datetime import date\njson.dumps({'day': date(2026, 1, 2).isoformat()})\n",
+        "offset-naive and offset-aware",
+        "give both a time zone: `datetime.now(timezone.utc)`, `value.replace(tzinfo=timezone.utc)`",
+        "from datetime import datetime, timezone\ndatetime(2026, 1, 1) < datetime.now(timezone.utc)\n",
+        "from datetime import datetime, timezone\n"
+        "datetime(2026, 1, 1, tzinfo=timezone.utc) < datetime.now(timezone.utc)\n",
     ),
     Hint(
         "takes keyword arguments or one dict",
         "name each argument: `tools.namespace.name(id=1)`",
         "await tools.a.b(1)\n",
-        "tools.a.b\n",
+        "tools.a.b\n1\n",
     ),
     Hint(
         "which JSON can't carry",
         "convert the value as the message says, then pass it",
-        "await tools.a.b(x={1})\n",
+        "await tools.a.b(x=float('nan'))\n",
         "sorted({1})\n",
     ),
     Hint(
-        "Simple statements must be separated",
+        "SyntaxError: (?:invalid syntax|unterminated|invalid character|expected|Missing|cannot|'\\W')",
         'check the line; TypeScript is sent with language "typescript"',
         "const x = 1\n",
         "x = 1\n",
     ),
     Hint(
         "name '\\w+' is not defined",
-        "define it first, or check its spelling; a few built-in functions of Python are not available",
+        "define it first, or check its spelling",
         "missing + 1\n",
         "found = 1\nfound + 1\n",
     ),
     Hint(
         "has no attribute",
-        "there is no such method or field: check the name, and the type with print(type(value))",
+        "there is no such method or field here: check the name, and with print(type(value)) what it is",
         "[1].first()\n",
         "[1][0]\n",
-    ),
-    Hint(
-        "does not yet support|not yet supported",
-        "write it with functions, loops, dicts and lists",
-        "x: int\nawait x\ntype A = int\n",
-        "x = 1\n",
     ),
 )  # fmt: skip
 

@@ -1,62 +1,48 @@
-"""The worker process: seals itself, then keeps interpreters and serves its slots until its parent is gone.
+"""The worker process: loads the image, seals itself, and serves its slots until its parent is gone.
 
-An interpreter is a process of its own that inherits the seal. It may read and run nothing but the interpreter's
-executable and the libraries that this process uses itself.
+Imports as little as it can: several of these wait idle, and each import is memory in every one of them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import importlib
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
-from pydantic_monty import Monty
-
-from executor.runtime.python.program import Program
-from executor.runtime.python.slot import Slot, Watch
+from executor.runtime.python.component_ffi import MAX_STACK, Component, Linker, new_engine
+from executor.runtime.python.machine import Machine, link
+from executor.runtime.python.slot import Slot
 from executor.runtime.worker import frames, seal
-from executor.runtime.worker.frames import Source, Start
+from executor.runtime.worker.metered_slot import Ticker
+from executor.runtime.worker.wasmtime_ffi import WasmError
 
-_STACK = 8 << 20
-_DATA_BYTES = 12 << 30  # of each process; each program gets a narrower bound
-_LIBRARIES = ("libgcc_s.so.1", "libpthread.so.0", "libm.so.6", "libdl.so.2", "librt.so.1", "libc.so.6")
-_STARTING = frozenset({"execve", "vfork", "openat", "kill", "pidfd_send_signal", "socketpair"})
-
-
-def loaded_libraries() -> list[str]:
-    """The files that this process has mapped to run, its loader among them."""
-    for name in _LIBRARIES:
-        with contextlib.suppress(OSError):
-            ctypes.CDLL(name)
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return sorted({line.split(maxsplit=5)[5] for line in maps.splitlines() if re.search(r" /\S.*\.so[.\d]*$", line)})
+_STACK = MAX_STACK + (2 << 20)  # of a slot's thread, of which only what is used is there
+_GRAIN = 1 << 16
+_MOST_BASE = 1 << 30
 
 
-def preload() -> None:
-    """What the bindings import when they first meet a value of that kind; and nothing that would measure them."""
-    for name in ("dataclasses", "datetime", "decimal", "json", "numbers", "pathlib", "re", "tomllib", "uuid"):
-        importlib.import_module(name)
-    cast("dict[str, None]", sys.modules)["opentelemetry"] = None  # makes its import fail at once
+def base_memory(component: Component, linker: Linker) -> int:
+    """What the image takes of memory before a program has run: the least limit under which it can be made."""
+    low, high = 0, _MOST_BASE // _GRAIN
+    while low < high:
+        middle = (low + high) // 2
+        try:
+            Machine(component, linker, middle * _GRAIN).close()
+            high = middle
+        except WasmError:
+            low = middle + 1
+    return low * _GRAIN
 
 
-def try_out(pool: Monty) -> None:
-    """Runs what a first program would load. An interpreter that can't be started under the seal shows here."""
-    start = Start(bytes(16), 0, 64 << 20, 10_000, 1, 1000, 1000, False, Source(b"1 + 1", 0, callable=False))
-    program = Program(pool, start, lambda pid: None)
-    output = program.begin()
-    program.close()
+def warm_up(component: Component, linker: Linker, base: int) -> None:
+    """Runs once everything that a first program would load, while files can still be opened."""
+    machine = Machine(component, linker, base + (64 << 20))
+    output = machine.run(b"00 0 1 1000 1000\n1 + 1")
+    machine.close()
     if output != b"v2\n":
-        raise RuntimeError(f"the interpreter answers {output[:200]!r}")
+        raise WasmError(f"the image answers {output[:200]!r}")
 
 
 def end_loudly(failed: threading.ExceptHookArgs) -> None:
@@ -65,30 +51,34 @@ def end_loudly(failed: threading.ExceptHookArgs) -> None:
     os._exit(1)
 
 
-def main(interpreter: str, control: int, descriptors: list[int]) -> None:
+def main(image: str, control: int, descriptors: list[int]) -> None:
     seal.die_with_parent()
-    preload()
-    room = seal.Room((interpreter, "/etc/ld.so.cache", "/dev/null", *loaded_libraries()), _STARTING)
-    layers = seal.apply(data_bytes=_DATA_BYTES, room=room)
-    seal.die_with_parent()  # again: a new user namespace forgets it
+    try:
+        component = Component.load(new_engine(), Path(image))
+        linker = link(component)
+        base = base_memory(component, linker)
+        warm_up(component, linker, base)
+    except WasmError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(frames.UNUSABLE_IMAGE)
     threading.stack_size(_STACK)
     threading.excepthook = end_loudly
     sys.setswitchinterval(0.001)  # long work on one slot must not make the others wait
-    pool = Monty(binary_path=interpreter, min_processes=1, max_processes=len(descriptors))
-    pool.__enter__()
-    try_out(pool)
+    layers = seal.apply(data_bytes=(2 << 30) + len(descriptors) * (2 * base + _STACK + (256 << 20)))
+    seal.die_with_parent()  # again: a new user namespace forgets it
+    ticker = Ticker(component.engine)
 
-    def tell(index: int) -> Callable[[int], None]:
+    def report_hog(index: int) -> Callable[[int], None]:
         return lambda number: frames.write_all(control, frames.encode_hog(index, number))
 
-    watch = Watch()
-    slots = watch.slots = [Slot(pool, end, tell(index), watch.rouse) for index, end in enumerate(descriptors)]
+    slots = [Slot(component, linker, base, end, ticker, report_hog(index)) for index, end in enumerate(descriptors)]
+    ticker.slots = list(slots)
     for slot in slots:
         threading.Thread(target=slot.serve, daemon=True).start()
     frames.write_all(control, seal.greeting(layers))
     while (order := frames.read_exactly(control, frames.CONTROL_SIZE)) is not None:
         _, index, number = frames.decode_control(order)
-        slots[index].abort(number)
+        slots[index].aborted = number
     os._exit(0)
 
 

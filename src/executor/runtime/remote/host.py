@@ -1,6 +1,6 @@
 """The sandbox host: an ASGI application that owns sandboxes and nothing else: no database, no catalog, no secrets.
 
-`POST /runs` reserves a place and stays open for as long as the run lives; closing it ends the run. `GET /host` tells
+`POST /runs` reserves a place and stays open for as long as the run lives; closing it ends the run. `GET /host` reports
 what is here. Both ask for the host's token.
 """
 

@@ -1,4 +1,4 @@
-"""One run on the sandbox host: asks the daemon for a program, runs it here, tells each step and takes the answers."""
+"""One run on the sandbox host: gets a program from the daemon, runs it here, sends each step and takes the answers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _CONNECT_SECONDS = 5.0
 PATIENCE_SECONDS = 20.0  # with one message; the daemon has long given the run up then
 _FIRST_BACKOFF, _LAST_BACKOFF = 0.05, 2.0
 _LARGEST_ANSWER = 128 << 20  # of the daemon, with the results of all calls that wait
-_BATCH = 1 << 20  # characters of steps that are told at once
+_BATCH = 1 << 20  # characters of steps that are sent at once
 
 Open = Callable[[str], Awaitable[Sandbox]]
 
 
 class Dismissed(Exception):
-    """The daemon knows nothing of this run any more: whatever it did here counts for nothing."""
+    """The daemon no longer knows this run: whatever it did here counts for nothing."""
 
 
 class Unreached(Exception):
@@ -49,19 +49,19 @@ class HostRun:
             return
 
     async def _run(self) -> None:
-        tidings = await self._tell({})
+        tidings = await self._send({})
         sandbox: Sandbox | None = None
         try:
             while "program" not in tidings:
-                tidings = await self._tell({})
+                tidings = await self._send({})
             program = messages.decode_program(tidings["program"])
             sandbox = await self._open(program.language)
             await self._drive(sandbox, await sandbox.start(program))
         except SandboxLost as error:
-            await self._tell({"lost": {"message": error.message, "innocent": bool(error.details.get("innocent"))}})
+            await self._send({"lost": {"message": error.message, "innocent": bool(error.details.get("innocent"))}})
         except ExecutorError as error:
             step = Step(failure=Failure(error.code, error.message, error.hint))
-            await self._tell({"steps": [messages.encode_step(0, step)]})
+            await self._send({"steps": [messages.encode_step(0, step)]})
         finally:
             if sandbox is not None:
                 await sandbox.close()
@@ -70,21 +70,21 @@ class HostRun:
         number, ended = 0, first.has_ended
         steps = [messages.encode_step(0, first)]
         while True:
-            tidings = await self._tell({"steps": steps})
+            tidings = await self._send({"steps": steps})
             if ended:
                 return
             steps = []
             for given in tidings.get("answers", []):
                 of, answer = messages.decode_answer(given)
                 if of != number + 1:
-                    continue  # told again
+                    continue  # a repetition
                 step = await sandbox.answer(answer)
                 number, ended = of, ended or step.has_ended
                 steps.append(messages.encode_step(number, step))
-                if sum(len(told["output"]) for told in steps) > _BATCH:
-                    break  # the rest is told again
+                if sum(len(one["output"]) for one in steps) > _BATCH:
+                    break  # the rest comes again
 
-    async def _tell(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _send(self, message: dict[str, Any]) -> dict[str, Any]:
         """What the daemon has to say to this. It may be out of reach for a while, or stopping."""
         body, backoff = orjson.dumps(message), _FIRST_BACKOFF
         last = asyncio.get_running_loop().time() + PATIENCE_SECONDS

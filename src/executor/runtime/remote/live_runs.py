@@ -1,7 +1,7 @@
 """The runs that are live on a sandbox host, on the daemon's side: who may speak for them, and what was said.
 
-Answers and steps are numbered: step 0 is what came of the program, step n of answer n. A step that is told again is
-passed over, an answer that was not heard is told again; so a request may be repeated at any time.
+Answers and steps are numbered: step 0 is what came of the program, step n of answer n. A repeated step is
+passed over, an answer that did not arrive is repeated; so a request may be sent again at any time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOBODY = hashlib.sha256(secrets.token_bytes(32)).digest()
 
 
 class LiveRun:
-    """`id` is new for every sandbox, not the execution's: one that was given up has no name any more."""
+    """`id` is new for every sandbox, not the execution's: one that was given up loses its name."""
 
     def __init__(self, digest: bytes) -> None:
         self.id = f"run_{secrets.token_hex(16)}"
@@ -38,7 +38,7 @@ class LiveRun:
         self._reader: Reader | None = None
         self._answers: dict[int, Answer] = {}
         self._steps: dict[int, asyncio.Future[Step]] = {}
-        self._asked = self._told = 0  # the number of the next answer, and of the next step
+        self._next_answer = self._next_step = 0  # the number of the next answer, and of the next step
         self._news = asyncio.Event()
         self.has_ended = False
 
@@ -56,7 +56,7 @@ class LiveRun:
     async def answer(self, answer: Answer) -> Step:
         if self.has_ended:
             return Step()
-        self._answers[self._asked] = answer
+        self._answers[self._next_answer] = answer
         return await self._expect()
 
     async def _expect(self) -> Step:
@@ -64,8 +64,8 @@ class LiveRun:
             raise self.error
         future: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # a caller may have left
-        self._steps[self._asked] = future
-        self._asked += 1
+        self._steps[self._next_answer] = future
+        self._next_answer += 1
         self._news.set()
         return await future
 
@@ -80,8 +80,8 @@ class LiveRun:
 
     # -- the host's side -----------------------------------------------------------------------------------------------
 
-    async def tell(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Takes what the host says, then waits for what to tell it; nothing after a while, so that it asks again."""
+    async def exchange(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Takes what the host says, then waits for an answer to it; nothing after a while, so that it comes back."""
         try:
             self._take(body)
         except (Violation, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -111,12 +111,12 @@ class LiveRun:
         number, cpu_us, output = given["number"], given["cpuUs"], given["output"]
         if not isinstance(number, int) or not isinstance(cpu_us, int) or not isinstance(output, str):
             raise Violation("a step of the wrong shape")
-        if number < self._told:
+        if number < self._next_step:
             return
-        if number > self._told or number not in self._steps or self._reader is None:
-            raise Violation(f"received step {number} instead of {self._told}")
+        if number > self._next_step or number not in self._steps or self._reader is None:
+            raise Violation(f"received step {number} instead of {self._next_step}")
         step = self._reader.read(Reply(STEP, max(0, cpu_us), None, output.encode()))
-        self._told += 1
+        self._next_step += 1
         self._answers.pop(number, None)
         _resolve(self._steps.pop(number), step)
         if step.has_ended:
@@ -125,14 +125,14 @@ class LiveRun:
                 _resolve(self._steps.popitem()[1], Step())
 
     def _has_news(self) -> bool:
-        return self.error is not None or self.has_ended or any(number >= self._told for number in self._steps)
+        return self.error is not None or self.has_ended or any(number >= self._next_step for number in self._steps)
 
     def _tidings(self) -> dict[str, Any]:
         if self.error is not None or self.has_ended:
             return {"ended": True}
-        if self._told == 0 and self._program is not None:
+        if self._next_step == 0 and self._program is not None:
             return {"program": messages.encode_program(self._program)}
-        due = sorted(number for number in self._answers if number >= self._told)
+        due = sorted(number for number in self._answers if number >= self._next_step)
         return {"answers": [messages.encode_answer(number, self._answers[number]) for number in due]}
 
 
@@ -156,7 +156,7 @@ class LiveRuns:
         return len(self._runs)
 
     def authenticate(self, path: str, header: str | None) -> LiveRun:
-        """The run that an address and a token both name. Nothing tells a wrong token from a run that isn't there."""
+        """The run that an address and a token both name. A wrong token and a missing run look the same."""
         name = path.removeprefix(PREFIX).removesuffix(SUFFIX) if path.endswith(SUFFIX) else ""
         run = self._runs.get(name)
         scheme, _, token = (header or "").partition(" ")

@@ -33,10 +33,10 @@ def look(url: str, token_file: Path | None) -> Presence:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=SECONDS) as answer:
-            told = json.loads(answer.read(_LARGEST))
-        names = tuple(str(name) for name in told["runtimes"])
-        layers = tuple(Layer(str(one["name"]), bool(one["active"]), str(one["detail"])) for one in told["layers"])
-        return Presence(str(told["version"]), names, int(told["places"]), int(told["runs"]), layers)
+            report = json.loads(answer.read(_LARGEST))
+        names = tuple(str(name) for name in report["runtimes"])
+        layers = tuple(Layer(str(one["name"]), bool(one["active"]), str(one["detail"])) for one in report["layers"])
+        return Presence(str(report["version"]), names, int(report["places"]), int(report["runs"]), layers)
     except urllib.error.HTTPError as error:
         with error:
             hint = "check that remote_token_file contains the token of that host"

@@ -50,16 +50,16 @@ class RemoteRuntime:
 
     async def open(self) -> RemoteSandbox:
         """Waits for the host too: an execution whose host is away continues when it is back, or elsewhere."""
-        backoff, told = _FIRST_BACKOFF, False
+        backoff, reported = _FIRST_BACKOFF, False
         while True:
             if self._closing:
                 raise sandbox_lost("the runtime is closed", innocent=True)
             try:
                 return await self._reserve()
             except (aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
-                if not told:
+                if not reported:
                     logger.warning("the sandbox host %s does not answer: %s", self._url, error)
-                    told = True
+                    reported = True
             await asyncio.sleep(backoff)
             backoff = min(2 * backoff, _LAST_BACKOFF)
 
@@ -127,7 +127,7 @@ class RemoteSandbox:
         self._listening = asyncio.get_running_loop().create_task(self._listen())
 
     async def _listen(self) -> None:
-        """Until the host ends the run, or is not heard of any more."""
+        """Until the host ends the run, or stops answering."""
         why = "it ended the run"
         try:
             async for line in lines_of(self._response):
@@ -146,7 +146,7 @@ class RemoteSandbox:
         return await self.run.answer(answer)
 
     async def close(self) -> None:
-        """The token is gone at once; the broken connection tells the host."""
+        """The token is gone at once; the host notices the broken connection."""
         self._runtime.release(self)
         self._listening.cancel()
         self._response.close()

@@ -6,7 +6,7 @@ import ctypes
 from ctypes import byref, c_void_p
 from pathlib import Path
 
-from executor.runtime.typescript.wasmtime_ffi import (
+from executor.runtime.worker.wasmtime_ffi import (
     DeadlineCallback,
     Extern,
     Instance,
@@ -100,7 +100,7 @@ class Machine:
         return result
 
     def _put(self, data: bytes) -> int:
-        """Where the engine finds `data`. The buffer's address is asked again: memory moves when it grows."""
+        """Where the engine finds `data`. The buffer's address is looked up each time: memory moves when it grows."""
         pointer = self.call(self._allocate, len(data)) & 0xFFFFFFFF
         if pointer == 0:
             raise OutOfMemory

@@ -4,90 +4,34 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from typing import Any
 
-from executor.runtime.typescript.machine import DeadlineCallback, Machine, OutOfMemory, Trap, WasmError
-from executor.runtime.typescript.wasmtime_ffi import CONTINUE, Engine, Module, lib
+from executor.runtime.typescript.machine import Machine, OutOfMemory, Trap, WasmError
 from executor.runtime.worker import frames
 from executor.runtime.worker.frames import Answered, Fault, Reply, Start
+from executor.runtime.worker.metered_slot import FIRST_TICKS, MeteredSlot, Ticker
+from executor.runtime.worker.wasmtime_ffi import Module
 
-TICK_SECONDS = 0.01
-# The clock's ticks between two looks at the CPU time: of a new program, of a hog, and of one that was slowed down.
-# A look takes Python's lock, which a slow thread gives back slowly.
-_TICKS, _HOG_TICKS, _NICE_TICKS = 1, 2, 10
 _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
-_HOG_NS = 8_000_000  # of a program, over all its steps: the parent is told, and may want the place
-_NICE_NS = 40_000_000  # what is still there is slowed down, and would then be slow to stop
-_NICE = 10
 _LEAST_MEMORY = 4 << 20
 _RESERVE = 4 << 20
 _NO_JAVASCRIPT = b'f{"code":"syntax_error"'
 
 
-class Ticker:
-    """Advances the engine's clock while code runs anywhere in this process. Sleeps when none has run for a second."""
+class Slot(MeteredSlot):
+    """The parent sends one frame and gets one back, in order."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.slots: list[Slot] = []
-        self._retired: deque[Slot] = deque()
-        self._asleep = threading.Event()
-        self._wake = threading.Event()
-        threading.Thread(target=self._tick, name="ticker", daemon=True).start()
-
-    def rouse(self) -> None:
-        if self._asleep.is_set():
-            self._wake.set()
-
-    def replace(self, slot: Slot) -> None:
-        """Gives the slot a new thread, started here: a thread inherits the niceness of the one that starts it."""
-        self._retired.append(slot)
-        self.rouse()
-
-    def _start_retired(self) -> None:
-        while self._retired:
-            threading.Thread(target=self._retired.popleft().serve, daemon=True).start()
-
-    def _any_running(self) -> bool:
-        return any(slot.running for slot in self.slots)
-
-    def _tick(self) -> None:
-        idle = 0
-        while True:
-            time.sleep(TICK_SECONDS)
-            self._engine.tick()
-            self._start_retired()
-            idle = 0 if self._any_running() else idle + 1
-            if idle * TICK_SECONDS > 1:
-                self._asleep.set()
-                if not self._any_running() and not self._retired:
-                    self._wake.wait()
-                self._wake.clear()
-                self._asleep.clear()
-                idle = 0
-
-
-class Slot:
-    """The parent sends one frame and gets one back, in order.
-
-    Programs are numbered as they start. `aborted`, set by another thread at any time, is the number of the one that the
-    parent gave up: an order that comes late must not hit the next.
-    """
+    grace_ns = _GRACE_NS
 
     def __init__(
         self, module: Module, descriptor: int, ticker: Ticker, on_hog: Callable[[int], None] = lambda number: None
     ) -> None:
-        self._module, self._descriptor, self._ticker, self._on_hog = module, descriptor, ticker, on_hog
-        self.running = False
-        self.aborted = self._number = 0
+        super().__init__(descriptor, ticker, on_hog)
+        self._module = module
         self._machine: Machine | None = None
-        self._used_ns = self._began_ns = self._limit_ns = self._memory_bytes = self._most_output = 0
-        self._overdue = self._told = self._nice = self._failed = False
-        self._on_deadline = DeadlineCallback(self._look)
+        self._memory_bytes = self._most_output = 0
+        self._failed = False
 
     def serve(self) -> None:
         """Until the parent is gone, or until this thread was slowed down or failed and another must take its place."""
@@ -178,7 +122,7 @@ class Slot:
             self._used_ns += time.thread_time_ns() - self._began_ns
 
     def _run(self, machine: Machine, work: Callable[[], bytes]) -> bytes:
-        machine.deadline(_TICKS)
+        machine.deadline(FIRST_TICKS)
         self.running = True
         self._ticker.rouse()
         try:
@@ -187,30 +131,9 @@ class Slot:
             self.running = False
         return output
 
-    def _look(self, _context: int, _data: int, delta: Any, kind: Any) -> int:
-        """Called by the engine, on this thread, every few ticks while code runs."""
-        spent = self._used_ns + time.thread_time_ns() - self._began_ns
-        if self.aborted == self._number or spent > self._limit_ns + _GRACE_NS:
-            self._overdue = True
-            error: int = lib.wasmtime_error_new(b"stopped")
-            return error
-        if spent > self._limit_ns and not self._overdue and self._machine is not None:
-            self._overdue = True
+    def _ask_to_stop(self) -> None:
+        if self._machine is not None:
             self._machine.interrupt()
-        if spent > _HOG_NS and not self._told:
-            self._told = True
-            self._on_hog(self._number)
-        if spent > _NICE_NS and not self._nice:
-            self._be_nice()
-        delta[0] = _NICE_TICKS if self._nice else _HOG_TICKS if self._told else _TICKS
-        kind[0] = CONTINUE
-        return 0
-
-    def _be_nice(self) -> None:
-        """Others come first from here on. There is no way back without privileges, so a new thread serves the next."""
-        self._nice = True
-        with contextlib.suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
     def _fault(self, error: Exception) -> Fault:
         if self._overdue:
@@ -227,14 +150,6 @@ class Slot:
         """Without room for an error object the engine throws null."""
         thrown = output.rfind(b'f{"code":"code_error","message":"null"')
         return thrown >= 0 and self._machine is not None and self._machine.size + _RESERVE > self._memory_bytes
-
-    def _cpu_limit(self) -> Fault:
-        milliseconds = self._limit_ns // 1_000_000
-        return Fault(
-            "cpu_limit",
-            f"the code ran for more than {milliseconds} ms of CPU time",
-            "look for a loop that never ends, or do less in one execution",
-        )
 
     def _drop(self) -> None:
         if self._machine is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from executor.runtime.typescript.wasmtime_ffi import compile_text
+from executor.runtime.worker.wasmtime_ffi import compile_text
 
 TYPE, IMPORT, FUNCTION, MEMORY, GLOBAL, EXPORT, ELEMENT, CODE, DATA, DATA_COUNT = 1, 2, 3, 5, 6, 7, 9, 10, 11, 12
 _KIND_FUNCTION, _KIND_GLOBAL = 0, 3
@@ -124,7 +124,7 @@ def _stand_ins(driver: str, functions: dict[str, int], total: int, global_count:
     """The driver's text with its imports put at the engine's indices, and everything else filled up."""
     wanted = {functions[name]: declaration for name, declaration in _IMPORTED_FUNCTION.findall(driver)}
     if max(wanted) >= total:
-        raise Malformed("a function that the driver needs stands among the last of the engine")
+        raise Malformed("a function that the driver needs is among the last of the engine")
     lines = [f'(import "" "" {wanted.get(index, "(func)")})' for index in range(total)]
     lines += ['(import "" "" (global (mut i32)))'] * global_count
     return _IMPORTED_FUNCTION.sub("", driver).replace("(module", "(module\n" + "\n".join(lines), 1)

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from executor.runtime.typescript.machine import Machine
-from executor.runtime.typescript.slot import Slot, Ticker, settings
-from executor.runtime.typescript.wasmtime_ffi import Engine, Module, WasmError
+from executor.runtime.typescript.slot import Slot, settings
 from executor.runtime.worker import frames, seal
+from executor.runtime.worker.metered_slot import Ticker
+from executor.runtime.worker.wasmtime_ffi import Engine, Module, WasmError
 
 _STACK = 4 << 20  # of a slot's thread: four times what the engine may use
 
@@ -50,10 +51,10 @@ def main(image: str, control: int, descriptors: list[int]) -> None:
     seal.die_with_parent()  # again: a new user namespace forgets it
     ticker = Ticker(module.engine)
 
-    def tell(index: int) -> Callable[[int], None]:
+    def report_hog(index: int) -> Callable[[int], None]:
         return lambda number: frames.write_all(control, frames.encode_hog(index, number))
 
-    ticker.slots = [Slot(module, end, ticker, tell(index)) for index, end in enumerate(descriptors)]
+    ticker.slots = [Slot(module, end, ticker, report_hog(index)) for index, end in enumerate(descriptors)]
     for slot in ticker.slots:
         threading.Thread(target=slot.serve, daemon=True).start()
     frames.write_all(control, seal.greeting(layers))

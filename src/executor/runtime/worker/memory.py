@@ -1,4 +1,4 @@
-"""How much memory there is, and how much a process has; where the system does not tell, nothing is assumed."""
+"""How much memory there is, and how much a process has; where the system does not say, nothing is assumed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def resident_bytes(pid: int) -> int:
-    """0 where that can't be told."""
+    """0 where that is unknown."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) if pid else 0
     except (OSError, ValueError, IndexError):
@@ -17,7 +17,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def free_memory() -> int:
-    """What could be used without swapping; endless where that can't be told."""
+    """What could be used without swapping; endless where that is unknown."""
     try:
         found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"), re.MULTILINE)
     except OSError:

@@ -48,7 +48,7 @@ class WorkerPool(ABC):
     @abstractmethod
     def _new_worker(self, image: Path) -> Worker: ...
 
-    def _discard_image(self, image: Path) -> None:  # noqa: B027 - only what was made here may be thrown away
+    def _discard_image(self, image: Path) -> None:  # noqa: B027 - only what was built here may be thrown away
         """A worker says that it can't use it."""
 
     def _under_way(self) -> None:  # noqa: B027 - a runtime may have more to start

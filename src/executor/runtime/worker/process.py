@@ -235,15 +235,15 @@ class Worker:
             self._on_hog(place)
 
     def broken(self, reason: str, culprit: Place | None = None) -> None:
-        """Any disorder ends the whole worker: nothing it says can be believed any more.
+        """Any disorder ends the whole worker: nothing it says can be believed from then on.
 
-        When it ended by itself, any program that was running may have done it.
+        If it was not stopped from here, any program that was running may have ended it.
         """
         if self.is_dead:
             return
         self.is_dead, self.reason = True, reason
         self.culprit = culprit if reason != ENDED else None
-        if reason != ENDED:  # then it is ending by itself, with an exit code that says why
+        if reason != ENDED:  # then it is ending anyway, with an exit code that says why
             self.kill()
         self.free.clear()
         if not self.ready.done():
@@ -269,7 +269,7 @@ class Worker:
             self._process.kill()
 
     async def reap(self) -> int:
-        """The exit code. A process that does not end by itself is killed."""
+        """The exit code. A process that does not exit is killed."""
         process = self._process
         if process is None or process.stderr is None:
             return 0

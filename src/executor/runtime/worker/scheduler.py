@@ -1,4 +1,4 @@
-"""Who gets the next free place, and who has to give one up.
+"""Who gets the next free place, and who has to leave one.
 
 A program that has burnt much CPU time is a hog. Hogs may hold all places but a quarter: when others wait and hogs hold
 more, the latest of them is evicted. It starts again, once, when it is the turn of a hog, and then keeps its place. So

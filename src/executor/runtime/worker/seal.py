@@ -57,7 +57,7 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E, 317, 56), "aarch64": (1, 0xC00000B7, 277, 220)}
 _CLONE3 = 435
-_CLONE_THREAD, _CLONE_VFORK = 0x10000, 0x4000
+_CLONE_THREAD = 0x10000
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _X32 = 0x40000000
@@ -204,14 +204,12 @@ def _filter(column: int, audit: int, clone: int, allowed: frozenset[str] = froze
         denied = pair[column]
         if denied is not None and name not in allowed:
             lines += [(_EQUAL, 0, 1, denied), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
-    # What may start a program does so by vfork, which keeps the caller waiting until the other runs.
-    threads = _CLONE_THREAD | (_CLONE_VFORK if "vfork" in allowed else 0)
     lines += [
         (_EQUAL, 0, 1, _CLONE3),  # its flags lie in memory, out of a filter's sight; libc then uses clone
         (_RETURN, 0, 0, _ERRNO | errno.ENOSYS),
         (_EQUAL, 0, 4, clone),
         (_LOAD, 0, 0, 16),
-        (_ANY_BIT, 1, 0, threads),
+        (_ANY_BIT, 1, 0, _CLONE_THREAD),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _ALLOW),

@@ -92,7 +92,7 @@ class ArgumentShapes:
         return Named(name) if is_structured(target) else self.read(target, depth + 1)
 
     def _is_circular(self, name: str) -> bool:
-        """Whether it is defined by itself without a list or an object in between: no type can say that."""
+        """Whether it is defined in terms of itself without a list or an object in between: no type can say that."""
         if name not in self._circular:
             seen: set[str] = set()
             stack = list(beside(self.definitions.get(name)))

@@ -9,7 +9,7 @@ from executor.secrets.master import SERVICE, ring
 
 
 class Keyring:
-    """`reference` is made by Executor of the workspace and the secret: no workspace can name another one's."""
+    """Executor builds `reference` from the workspace and the secret: no workspace can name another one's."""
 
     name = "keyring"
     writable = True

@@ -42,7 +42,7 @@ class OnePassword:
         )  # fmt: skip
         try:
             async with asyncio.timeout(self._seconds):
-                assert child.stdout is not None  # noqa: S101 - tells the type
+                assert child.stdout is not None  # noqa: S101 - for the type checker
                 data = await child.stdout.read(MAX_BYTES + 1)
                 status = await child.wait() if len(data) <= MAX_BYTES else 1
         except TimeoutError as error:

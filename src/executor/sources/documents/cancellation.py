@@ -1,4 +1,4 @@
-"""How work that no one waits for any more gets to know it. Without an event loop, which reading does not need."""
+"""How work learns that no one waits for it. Without an event loop, which reading does not need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Stopped = Callable[[], bool]
 
 
 class Abandoned(Exception):
-    """No one waits for this document any more."""
+    """No one waits for this document now."""
 
 
 def never() -> bool:

@@ -18,7 +18,7 @@ from executor.schemas.references import deep_digests, links_of
 
 # Pieces of rows that stand in a file, one after the other.
 class OpenFile:
-    """A descriptor of its own, closed when no one needs it any more."""
+    """A descriptor of its own, closed when no one needs it."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = os.dup(descriptor)
@@ -28,7 +28,7 @@ class OpenFile:
 
 
 class Pieces(Sequence[bytes]):
-    """Read when they are asked for, by whichever thread asks: all of them are never in memory together."""
+    """Read on demand, by whichever thread needs them: all of them are never in memory together."""
 
     def __init__(self, file: OpenFile, start: int, sizes: Iterable[int]) -> None:
         self._file = file
@@ -65,7 +65,7 @@ def pack(loaded: Loaded) -> Packed:
 
 
 def rows_of(loaded: Loaded) -> tuple[Iterator[DefinitionRow], Iterator[ToolRow]]:
-    """Made one by one as they are asked for, so that they need never be in memory together."""
+    """Built one by one on demand, so that they need never be in memory together."""
     links = links_of(loaded.definitions)
     deep = deep_digests(loaded.definitions, links)
     return definition_rows(loaded.definitions, links, deep), (tool_row(tool, deep) for tool in loaded.tools)

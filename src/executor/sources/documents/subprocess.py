@@ -37,7 +37,7 @@ from executor.sources.documents.subprocess_main import CPU_SECONDS, MEMORY_BYTES
 from executor.sources.documents.threads import Loading
 from executor.sources.source_request import SourceRequest, silent
 
-# Why the process that read a document gave no answer, as far as the way it ended tells, and what to do about it.
+# Why the process that read a document gave no answer, as far as its exit shows, and what to do about it.
 SMALLER = "remove unused parts, or split it"
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 RUN = "from executor.sources.documents.subprocess_main import run; run()"
@@ -117,7 +117,7 @@ async def build(
 ) -> Loaded:
     """`function(request, *parts)`, which only computes: in a thread, or apart if there is much to do.
 
-    With `loading` it takes one of its places, and here gets `stopped`, which says when no one waits any more. Its tools
+    With `loading` it takes one of its places, and here gets `stopped`, which says when everyone has left. Its tools
     may lack digests: those are made here, or with the rows.
     """
     if sum(map(size_of, parts)) >= large:
@@ -217,6 +217,6 @@ def loaded_from(head: dict[str, Any], file: IO[bytes]) -> Loaded:
     )
 
 
-def problem(told: dict[str, Any]) -> ExecutorError:
-    kind = KNOWN.get(told["code"], DocumentInvalid)
-    return kind(told["message"], hint=told["hint"], **told["details"])
+def problem(failure: dict[str, Any]) -> ExecutorError:
+    kind = KNOWN.get(failure["code"], DocumentInvalid)
+    return kind(failure["message"], hint=failure["hint"], **failure["details"])

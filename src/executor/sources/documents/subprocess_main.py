@@ -36,13 +36,13 @@ def read_job(file: BinaryIO) -> Job:
     return module, name, request, given
 
 
-def do_job(job: Job, rows: BinaryIO, tell: Callable[[str], None]) -> dict[str, Any]:
+def do_job(job: Job, rows: BinaryIO, report: Callable[[str], None]) -> dict[str, Any]:
     """Does the job, and says what was written to `rows`: the sizes of the pieces, in their order."""
     from executor.sources.documents.rows import pieces, rows_of
 
     module, name, request, parts = job
     loaded: Loaded = getattr(import_module(module), name)(
-        replace(request, context=replace(request.context, progress=tell)), *parts
+        replace(request, context=replace(request.context, progress=report)), *parts
     )
     definitions, tools = rows_of(loaded)
     return {
@@ -79,8 +79,8 @@ def main() -> int:
             file.flush()
             send(out, HEAD, orjson.dumps(head))
         except ExecutorError as error:
-            told = {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
-            send(out, PROBLEM, orjson.dumps(told, default=str))
+            failure = {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
+            send(out, PROBLEM, orjson.dumps(failure, default=str))
         except MemoryError:
             return OUT_OF_MEMORY
         except Exception as error:  # noqa: BLE001 - the edge: the log has everything

@@ -31,7 +31,7 @@ class Loading:
             yield
 
     async def run(self, work: Callable[[Stopped], T]) -> T:
-        """`work` gets a function that says when no one waits any more; it should look now and then, and give up."""
+        """`work` gets a function that says when everyone has left; it should look now and then, and give up."""
         await self._free.acquire()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()

@@ -95,7 +95,7 @@ async def download(
 async def introspect(
     egress: Egress, request: SourceRequest, endpoint: str, origins: frozenset[str], bounds: Bounds
 ) -> bytes:
-    """Asked twice if need be: a service that rejects a modern question may answer an old one."""
+    """Sent twice if need be: a service that rejects a modern query may answer an old one."""
     for modern in (True, False):
         body = orjson.dumps({"query": introspection.introspection_query(modern=modern)})
         outgoing = with_credential(

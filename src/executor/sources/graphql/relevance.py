@@ -18,7 +18,7 @@ NAMES = (
     ("description", "summary", "message", "email", "country", "city", "stargazerCount", "forkCount"),
     ("isDraft", "isPrivate", "isArchived", "isFork", "archived", "private", "active", "availableForSale"),
 )
-BRIEF = 5  # groups of these that say which thing it is, and how it stands
+BRIEF = 5  # groups of these that say which thing it is, and its state
 MOMENTS = (5, 6, 30)  # ranks of dates
 OBJECTS = (
     ("errors", "userErrors"),
@@ -113,7 +113,7 @@ def is_guarded(text: str) -> bool:
 
 
 def is_guarded_type(text: str) -> bool:
-    """By the first sentence: what follows tells of all that can be done with it."""
+    """By the first sentence: the rest is about everything that can be done with it."""
     return is_guarded(_SENTENCE.split(text[:MAX_READ].strip(), maxsplit=1)[0])
 
 
@@ -145,7 +145,7 @@ def is_copy(field: Field, named: NamedType) -> bool:
 
 
 def leaf_rank(field: Field, outline: Outline) -> int:
-    """Lower is better: names that tell, enums, dates and counts, then flags and other texts; long texts last."""
+    """Lower is better: meaningful names, enums, dates and counts, then flags and other texts; long texts last."""
     known = group_of(field.name, NAMES)
     if known is not None:
         return known
@@ -175,7 +175,7 @@ def scalar_rank(words: list[str], last: str, type: str, field: Field, outline: O
 
 
 def object_rank(field: Field) -> tuple[int, bool, bool]:
-    """Those whose names tell; then single objects before lists, and what is always there before what may be null."""
+    """Those with meaningful names; then single objects before lists, and required fields before nullable ones."""
     words = words_of(field.name)
     known = group_of(field.name, OBJECTS)
     if known is None:

@@ -222,7 +222,7 @@ class Selections:
         return self.is_wrapper(named) or (named.kind == "object" and is_small)
 
     def is_value(self, type: str) -> bool:
-        """One object that is nothing by itself, such as an amount with its currency."""
+        """One object that means nothing alone, such as an amount with its currency."""
         named = self.outline.types[inner_name(type)]
         return not is_list(type) and named.kind == "object" and self.is_opened(named)
 
@@ -251,7 +251,7 @@ class Selections:
 class Fragments:
     """Inline fragments of one selection set.
 
-    Two types may give one name to different things, which may not stand in one answer: the later one is asked for under
+    Two types may use one name for different things, which may not be in one answer: the later one is selected under
     a name of its own.
     """
 

@@ -204,7 +204,7 @@ class Reader:
 
 
 def required_in(tool: Tool, paging: PageScheme) -> list[str]:
-    """The size of a page is given by itself."""
+    """The size of a page is set automatically."""
     return [name for name in tool.input_schema.get("required", []) if name not in paging.get("size", {})]
 
 

@@ -12,7 +12,7 @@ from executor.sources.kind import Kind
 from executor.sources.source_request import SourceRequest
 
 
-# What adding a source would open, in words for the one who is asked to approve it.
+# What adding a source would open, in words for the approver.
 def runs_here(request: SourceRequest) -> bool:
     """Whether adding it runs code on this machine, as far as the request itself says."""
     request = templates.apply_template(request)

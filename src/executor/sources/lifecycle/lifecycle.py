@@ -1,4 +1,4 @@
-"""How sources come, stay fresh and go: probing, adding, refreshing when asked, told or due, removing."""
+"""How sources come, stay fresh and go: probing, adding, refreshing on request or notice or when due, removing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class Lifecycle:
-    """`forget` is told of each source that has changed, so that nothing old is remembered of it."""
+    """`forget` is called for each source that has changed, so that nothing old is remembered of it."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Lifecycle:
         self._kinds = kinds
         self._forget = forget
         self._locks: dict[str, asyncio.Lock] = {}
-        self._told: set[str] = set()
+        self._noticed: set[str] = set()
         self._tried: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         kinds.on_changed = self.source_changed
@@ -160,7 +160,7 @@ class Lifecycle:
         return source
 
     async def try_credential(self, source: Source, credential: Credential | None) -> bool:
-        """Read the source with it, or without any, and keep nothing. False if reading it tells nothing about that."""
+        """Read the source with it, or without any, and keep nothing. False if reading it proves nothing about that."""
         kind = await self._kinds.get(source.kind)
         if source.kind not in TELLING:
             return False
@@ -170,9 +170,9 @@ class Lifecycle:
         return True
 
     def source_changed(self, source_id: str) -> None:
-        """A kind noticed it. However often it is told meanwhile, the source is read once more after this."""
-        if source_id not in self._told:
-            self._told.add(source_id)
+        """A kind noticed it. However often it says so meanwhile, the source is refreshed once more after this."""
+        if source_id not in self._noticed:
+            self._noticed.add(source_id)
             self._start(self._read_again(source_id))
 
     async def refresh_due(self, seconds: int, now: int) -> list[str]:
@@ -183,7 +183,7 @@ class Lifecycle:
         return [source.id for source in due]
 
     def start(self, seconds: int) -> None:
-        """Refresh by itself from now on. What a daemon that was killed left half written is removed."""
+        """Refresh automatically from now on. What a daemon that was killed left half written is removed."""
         self._start(persistence.sweep(self._database))
         if seconds:
             self._start(self._keep_fresh(seconds))
@@ -204,7 +204,7 @@ class Lifecycle:
             await self.refresh_due(seconds, now_ms())
 
     async def _read_again(self, source_id: str) -> None:
-        self._told.discard(source_id)
+        self._noticed.discard(source_id)
         source = await self._database.read(lambda c: sources.by_id(c, source_id))
         if source is not None:
             await self._quietly(source)
@@ -229,12 +229,12 @@ def runs_code(source: Source) -> bool:
 
 
 def is_readable(source: Source) -> bool:
-    """What was uploaded is nowhere to be read again."""
+    """An uploaded document is kept nowhere that a refresh could read."""
     return bool(source.known_keys.get("location") or source.known_keys.get("command"))
 
 
 def check_readable(source: Source) -> None:
-    """That it can't be read again is no failure of the source, so none is kept."""
+    """That it can't be refreshed is not a failure of the source, so none is kept."""
     if not is_readable(source):
         raise Conflict(
             f"{source.namespace} was connected from a document, not from an address, so it can't be refreshed",

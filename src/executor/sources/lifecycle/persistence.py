@@ -1,4 +1,4 @@
-"""Sources added, read again and removed.
+"""Sources added, refreshed and removed.
 
 Versions of tools and definitions are stored ahead, piece by piece, so that no write takes long; the change itself is
 one transaction with its event.
@@ -124,7 +124,7 @@ async def add(
 
 
 async def check_namespace(database: Database, workspace_id: str, namespace: str) -> None:
-    """Before anything is read. Empty means that the source has to tell."""
+    """Before anything is read. Empty means that the source has to say."""
     if namespace:
         namespaces.check(namespace)
         await database.read(lambda c: refuse_taken(c, workspace_id, namespace))
@@ -139,7 +139,7 @@ async def refresh(
     *,
     new: NewChoice | None = None,
 ) -> Refreshed:
-    """Another choice is made from what the source offers now, so that is read whether it has changed or not."""
+    """A new selection is taken from what the source offers now, so that is read whether it has changed or not."""
     choice = new.choice if new is not None else choice_of(source.known_keys)
     filters = tool_selection.read_filters(kind, choice)
     request = await reader.again(kind, source, connections)
@@ -261,7 +261,7 @@ def switch(
 
 
 async def sweep(database: Database, source_id: str = "") -> None:
-    """Remove what no one sees any more, a few rows at a time."""
+    """Remove what no one sees now, a few rows at a time."""
     while unseen := await database.read(lambda c: tools.unseen(c, source_id, limit=HEADS)):
         await database.write(partial(tools.drop, keys=unseen))
 

@@ -1,4 +1,4 @@
-"""How a source is read: with which credential, and without any echo of it in what is kept or told."""
+"""How a source is read: with which credential, and without any echo of it in what is kept or shown."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def own_name(source: Source, overlay: Overlay, path: str, paths: Sequence[str]) 
 
 
 async def relabel(database: Database, source: Source, change: Change, check: CheckRenames, *, by: By) -> Relabelled:
-    """`check` raises if the policies don't let a tool have its new name; it is asked again with the change itself."""
+    """`check` raises if the policies don't let a tool have its new name; it runs again with the change itself."""
     heads = await database.read(lambda c: tools.head_rows(c, source.id))
     overlay = await asyncio.to_thread(change, source, [row.path for row in heads])
     plain = await database.read(lambda c: own_rows(c, source, heads))

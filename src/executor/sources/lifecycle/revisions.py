@@ -1,4 +1,4 @@
-"""What reading a source again changed, told tool by tool from the versions before and after."""
+"""What a refresh changed, tool by tool, from the versions before and after."""
 
 from __future__ import annotations
 

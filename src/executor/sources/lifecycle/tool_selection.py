@@ -60,7 +60,7 @@ def read_filters(kind: Kind, choice: Choice) -> Filters:
 
 
 async def pack_selected(loaded: Loaded, filters: Filters, *, strict: bool) -> tuple[Packed, Selection]:
-    """What was read, and what of it is kept. Unless `strict`, a filter may match nothing any more."""
+    """What was read, and what of it is kept. Unless `strict`, a filter may match nothing now."""
 
     def work() -> tuple[Packed, Selection]:
         packed = packing.pack(loaded)

@@ -71,7 +71,7 @@ async def probe(request: SourceRequest, reach_of: ReachOf) -> Probe | None:
 
 
 async def find(request: SourceRequest, reach_of: ReachOf) -> Endpoint:
-    """The endpoint to connect to. Raises SourceUnreachable if there is none, or if it wants a credential first."""
+    """The endpoint to connect to. Raises SourceUnreachable if it finds none, or if it wants a credential first."""
     transport = request.options.get("transport")
     if transport is not None and transport not in TRANSPORTS[:2]:
         raise InvalidRequest(f"{str(transport)[:40]!r} is not a transport for an address", hint="use http or sse")
@@ -126,7 +126,7 @@ def endpoint_at(request: SourceRequest, url: str, transport: Any) -> Endpoint:
 
 
 def open_endpoint(request: SourceRequest, endpoint: Endpoint) -> Endpoint:
-    """As it is asked, which is not as it is kept: a credential is never part of what a source remembers."""
+    """As the request is sent, not as it is kept: a source never remembers a credential."""
     return with_credential(endpoint, request.context.credential)
 
 

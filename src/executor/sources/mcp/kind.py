@@ -239,7 +239,7 @@ class Mcp:
             return False
         gone = all(not isinstance(one, dict) or one.get("name") != binding_of(tool)["operation"] for one in listed)
         if gone:
-            self._changes.tell(source.id)
+            self._changes.notify(source.id)
         return gone
 
     async def _endpoint(self, request: SourceRequest) -> Endpoint:
@@ -259,7 +259,7 @@ class Mcp:
         return replace(endpoint, origins=tuple(origins))
 
     def _link_to_load(self, request: SourceRequest, endpoint: Endpoint) -> SessionPool:
-        """A source is read again over the session it has: what a server lists may depend on that.
+        """A source is refreshed over the session it has: what a server lists may depend on that.
 
         A new source's connection waits, unclaimed, for its first call: then the source has an id.
         """
@@ -287,7 +287,7 @@ class Mcp:
             self._close_later(self._links.pop(next(iter(self._links))))
         unclaimed = self._unclaimed.pop(endpoint.digest) if endpoint.digest in self._unclaimed else None
         link = self._links[key] = unclaimed or self._new_link(endpoint)
-        link.watch(lambda: self._changes.tell(source_id))
+        link.watch(lambda: self._changes.notify(source_id))
         return link
 
     def _close_later(self, link: SessionPool) -> None:
@@ -301,7 +301,7 @@ class Mcp:
         return SessionPool(endpoint, self._dial, self._limits.idle_seconds, hold)
 
     async def _dial(self, endpoint: Endpoint, on_changed: Callable[[], None]) -> Any:
-        """The SDK takes a second to import, so it is imported in a thread when the first connection is made."""
+        """The SDK takes a second to import, so a thread imports it for the first connection."""
         module = await asyncio.to_thread(importlib.import_module, "executor.sources.mcp.sessions.session")
         is_stdio = endpoint.transport == "stdio"
         if endpoint.url.startswith("https:") and self._ssl is None:

@@ -239,8 +239,8 @@ def files_shown(outgoing: Outgoing) -> str:
     """For a human who decides: what is sent is what has this digest."""
     parts = outgoing.body.parts if isinstance(outgoing.body, Upload) else ()
     kept = [part for part in parts if isinstance(part, Kept)]
-    told = [f"{one.name} ({one.size:,} bytes of {one.media_type}, SHA-256 {one.digest})" for one in kept]
-    return f" with the file{'s' if len(told) > 1 else ''} {', '.join(told)}" if told else ""
+    described = [f"{one.name} ({one.size:,} bytes of {one.media_type}, SHA-256 {one.digest})" for one in kept]
+    return f" with the file{'s' if len(described) > 1 else ''} {', '.join(described)}" if described else ""
 
 
 def without_values(request: SourceRequest) -> SourceRequest:
@@ -265,9 +265,9 @@ def media_type(data: bytes) -> str:
 
 
 def with_validators(loaded: Loaded, read: Read, others: external_documents.Linked) -> Loaded:
-    """An answer of `not modified` tells nothing about the other documents, so it is not asked for when there are."""
-    told = {PARTS: parts.fingerprint(others.contents)} if others.contents else read.validators
-    config = {**loaded.config, "validators": {**loaded.config["validators"], **told}}
+    """An answer of `not modified` says nothing about the other documents, so if there are any, it is not requested."""
+    described = {PARTS: parts.fingerprint(others.contents)} if others.contents else read.validators
+    config = {**loaded.config, "validators": {**loaded.config["validators"], **described}}
     return replace(loaded, config=config)
 
 

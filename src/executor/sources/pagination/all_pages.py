@@ -38,7 +38,7 @@ async def walk_pages(
 
 
 def reached_limit(walk: Walk, max_pages: int, max_items: int, size: int, started: float) -> str:
-    """Why no further page is asked for; empty if one may be."""
+    """Why no further page is requested; empty if one may be."""
     if walk.pages >= max_pages:
         return f"stopped after {max_pages:,} pages: raise `maxPages`, or request less"
     if len(walk.items) >= max_items:

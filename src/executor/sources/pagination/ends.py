@@ -32,7 +32,7 @@ NEXT = frozenset({*NEXT_CURSORS, *NEXT_LINKS})
 
 
 def says_more(value: Any) -> bool | None:
-    """None if the answer does not tell."""
+    """None if the answer does not say."""
     more = find(value, MORE, is_flag)
     if more is not None:
         return bool(more)

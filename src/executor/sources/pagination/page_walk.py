@@ -25,7 +25,7 @@ NOT_LISTS = ASIDE | BESIDE
 
 
 def items_in(value: Any, path: list[str]) -> list[Any]:
-    """The list, wherever a service puts it: some give it bare, or under another name of the document, and an object
+    """The list, wherever a service puts it: some send it bare, or under another name of the document, and an object
     for a list of one."""
     if isinstance(value, list):
         return value
@@ -273,7 +273,7 @@ class Walk:
         return self._with_cursor(answer, stated)
 
     def _counts_instead(self, value: Any) -> bool:
-        """Some name the next page only when they are asked to, and count otherwise: then the first answer lacks the
+        """Some name the next page only on request, and count otherwise: then the first answer lacks the
         field itself, or speaks of more items than came."""
         other = self.paging.get("otherwise")
         is_open = (
@@ -298,7 +298,7 @@ class Walk:
         return {self.paging["argument"]: stated}
 
     def _stated_next(self, answer: Answer, value: Any) -> Any:
-        """What the answer says of the next page; None if there is none."""
+        """What the answer says of the next page; None if it names none."""
         if "header" in self.paging:
             stated: Any = answer.headers.get(self.paging["header"], "")
         else:

@@ -9,7 +9,7 @@ import orjson
 
 from executor.sources.pagination.names import plain
 
-# Fields that tell one item from all others. Items without any may be equal and still be several.
+# Fields that distinguish one item from all others. Items without any may be equal and still be several.
 IDENTIFIERS = frozenset({"id", "uuid", "guid", "gid", "sid", "uid", "arn", "urn", "objectid", "nodeid"})
 OPTIONS = orjson.OPT_SORT_KEYS
 

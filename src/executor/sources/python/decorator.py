@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def tool(*, effect: Effect = "write", idempotent: bool = False, name: str = "") -> Callable[[F], F]:
-    """`effect` decides whether a person is asked first; `idempotent` that calling twice does no more than once."""
+    """`effect` decides whether it needs approval; `idempotent` that calling twice does no more than once."""
 
     def mark(function: F) -> F:
         setattr(function, MARK, {"effect": effect, "idempotent": idempotent, "name": name})

@@ -33,7 +33,7 @@ class Ended(Exception):
 
 
 class Running(Generic[T]):
-    """Work in a thread. `on_end` is called there when it has really ended, also if no one waits any more."""
+    """Work in a thread. `on_end` is called there when it has really ended, also if everyone has left."""
 
     def __init__(self, work: Callable[[Running[T]], T], on_end: Callable[[], None]) -> None:
         self.awaited: list[Future[Any]] = []
@@ -71,13 +71,13 @@ class Running(Generic[T]):
             result = self._context.run(self._work, self)
         except CancelledError:
             error = Ended("CancelledError")
-        except Exception as raised:  # noqa: BLE001 - it belongs to whoever waits
+        except Exception as raised:  # noqa: BLE001 - it belongs to the caller that waits
             error = raised
         except BaseException as raised:  # noqa: BLE001 - in the daemon's own task it would end the daemon
             error = Ended(f"{type(raised).__name__} {raised}".strip()[:2_000])
         finally:
             self._on_end()
-        with suppress(InvalidStateError):  # no one waits any more
+        with suppress(InvalidStateError):  # no one waits now
             self._answer.set_result((result, error))
 
 

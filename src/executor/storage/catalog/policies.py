@@ -57,7 +57,7 @@ def in_force(c: Connection, workspace_id: str) -> list[Policy]:
 
 
 def get(c: Connection, workspace_id: str, policy_id: str) -> Policy | None:
-    """One that holds in the workspace, whoever owns it."""
+    """One that is in force in the workspace, at any level."""
     return next((policy for policy in in_force(c, workspace_id) if policy.id == policy_id), None)
 
 

@@ -18,7 +18,7 @@ LOOKED_AT = 500
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A call of it that a human is asked about."""
+    """A call of it with a pending interaction."""
 
     execution_id: str
     interaction_id: str

@@ -17,7 +17,7 @@ from executor.storage.executions.events import By
 from executor.storage.rows import JSON, RowMapper, Stored, dump, load
 from executor.storage.tables.core import sources, workspaces
 
-TOLD = 50
+MOST_LISTED = 50
 _skipped = Stored(
     lambda skipped: dump([[one.where, one.reason] for one in skipped]),
     lambda text: tuple(Skipped(where, reason) for where, reason in load(text)),
@@ -73,7 +73,7 @@ def relabel(c: Connection, source: Source, differences: Differences, renamed: di
     mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
     if not c.execute(sa.update(sources).where(*mine).values(_rows.values(source))).rowcount:
         return False
-    names = {"renamed": dict(list(renamed.items())[:TOLD]), "reworded": list(differences.reworded[:TOLD])}
+    names = {"renamed": dict(list(renamed.items())[:MOST_LISTED]), "reworded": list(differences.reworded[:MOST_LISTED])}
     note_change(c, source, "source.relabelled", names, by=by)
     return True
 
@@ -86,7 +86,7 @@ def rewrite(c: Connection, source: Source) -> None:
 def summarize(differences: Differences) -> dict[str, Any]:
     """For an event: how many, and the first of each."""
     parts = {"added": differences.added, "removed": differences.removed, "changed": differences.changed}
-    return {name: {"count": len(paths), "paths": list(paths[:TOLD])} for name, paths in parts.items()}
+    return {name: {"count": len(paths), "paths": list(paths[:MOST_LISTED])} for name, paths in parts.items()}
 
 
 def delete(c: Connection, workspace_id: str, id_or_namespace: str, *, by: By = None) -> Source | None:
@@ -115,7 +115,7 @@ def listing(c: Connection, workspace_id: str) -> list[Source]:
 
 
 def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
-    """By namespace: the title, and the host that calls go to, empty where there is none."""
+    """By namespace: the title, and the host that calls go to, empty where it has none."""
     columns = (sources.c.namespace, sources.c.name, sources.c.config)
     rows = c.execute(sa.select(*columns).where(sources.c.workspace_id == workspace_id))
     return {row.namespace: (row.name, host_of(load(row.config))) for row in rows}
@@ -132,7 +132,7 @@ def host_of(config: KnownConfig) -> str:
 
 
 def everywhere(c: Connection) -> list[Source]:
-    """Of all workspaces: for the daemon's own upkeep, never for an answer to someone."""
+    """Of all workspaces: for the daemon's own maintenance, never for an answer to someone."""
     return _rows.every(c.execute(sa.select(sources).order_by(sources.c.id)))
 
 

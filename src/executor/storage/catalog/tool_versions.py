@@ -1,6 +1,6 @@
 """Versions of tools and of the definitions they share: stored once by digest, never changed, never removed.
 
-A call records the digest of the tool it was made to, so what was called can be read long after its source has changed.
+A call records the digest of its tool, so what was called can be read long after its source has changed.
 """
 
 from __future__ import annotations

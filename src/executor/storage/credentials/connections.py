@@ -45,7 +45,7 @@ def insert(c: Database, connection: Connection) -> None:
 
 
 def update(c: Database, connection: Connection) -> None:
-    """Everything about how it is used; its revision rises, so what was approved with the old one is asked again."""
+    """Everything about how it is used; its revision rises, so approvals with the old one are requested again."""
     kept = ("id", "workspace_id", "source_id", "created_by", "created_at", "last_used_at")
     values = {name: value for name, value in _rows.values(connection).items() if name not in kept}
     raised = {**values, "revision": connections.c.revision + 1, "updated_at": now_ms()}
@@ -60,7 +60,7 @@ def set_status(c: Database, connection_id: str, status: ConnectionStatus, error:
 
 
 def raise_revision(c: Database, connection_id: str) -> None:
-    """One of its values has changed: what was approved with the old one is asked again."""
+    """One of its values has changed: what was approved with the old one needs approval again."""
     values = {"revision": connections.c.revision + 1, "updated_at": now_ms()}
     c.execute(sa.update(connections).where(connections.c.id == connection_id).values(**values))
     announce(c)
@@ -120,7 +120,7 @@ def claim_refresh(c: Database, connection_id: str, generation: int, owner: str, 
 
 
 def finish_refresh(c: Database, grant: Grant, owner: str) -> bool:
-    """The next generation, if the claim still stands."""
+    """The next generation, if the claim is still valid."""
     mine = (grants.c.connection_id == grant.connection_id, grants.c.generation == grant.generation - 1)
     values = _without_claim(grant)
     done = c.execute(sa.update(grants).where(*mine, grants.c.refresh_owner == owner).values(**values))

@@ -109,7 +109,7 @@ def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None =
 
 
 def json_text(c: Connection, workspace_id: str, artifact_id: str) -> str | None:
-    """The result that it stands for, letter by letter as it was; None if its content was deleted."""
+    """The result that it holds, letter by letter as it was; None if its content was deleted."""
     artifact = get(c, workspace_id, artifact_id)
     if artifact is None or artifact.deleted_at is not None:
         return None

@@ -161,7 +161,7 @@ def verify(c: Connection, workspace_id: str, noted: tuple[int, str] | None = Non
 def _end(kept: tuple[int, str] | None, seal: str, last: int, unmet: tuple[int, str] | None) -> tuple[int | None, str]:
     """Whether the last event is the last that was written. An empty log can't speak for itself: a noted head does."""
     if kept is None and last:
-        return None, "the record of the last event is missing"
+        return None, "the entry of the last event is missing"
     if kept is not None and kept != (last, seal):
         return last or None, f"events are missing at the end: the last one written was {kept[0]}"
     if unmet is None:

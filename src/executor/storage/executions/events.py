@@ -152,7 +152,7 @@ def search(
 
 
 def newest(c: Connection, workspace_id: str, *, execution_id: str | None = None) -> int:
-    """The number of the last event, 0 if there is none."""
+    """The number of the last event, 0 without any."""
     if execution_id is None:
         return next(iter(fetching(c, _all, 0, workspace_id)(LAST, 1)), 0)
     return next(iter(fetching(c, _of_execution, 0, execution_id, workspace_id)(LAST, 1)), 0)

@@ -85,7 +85,7 @@ def _conditions_of(wanted: ExecutionFilter) -> dict[str, list[Condition]]:
 
 
 def _narrowest(wanted: ExecutionFilter) -> str:
-    """Which of the indexes passes the fewest rows: the first of these that is asked about."""
+    """Which of the indexes passes the fewest rows: the first of these that the filter uses."""
     if wanted.tool:
         return "tool"
     if wanted.statuses and LIVE.issuperset(wanted.statuses):

@@ -1,4 +1,4 @@
-"""Interactions: what humans are asked. Settling one is possible once; using its answer is possible once."""
+"""Interactions: decisions that humans must make. Settling one is possible once; using its answer is possible once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def use(c: Connection, interaction_id: str) -> bool:
 
 
 def supersede(c: Connection, interaction_id: str) -> None:
-    """A decision that no longer fits what it was made for; another interaction takes its place."""
+    """A decision that no longer fits its call; another interaction takes its place."""
     c.execute(sa.update(interactions).where(interactions.c.id == interaction_id).values(status="superseded"))
 
 
@@ -75,7 +75,7 @@ def list_expired(c: Connection, now: int, limit: int = 200) -> list[Interaction]
 
 
 def open_by_execution(c: Connection, workspace_id: str, actor_id: str) -> list[tuple[str, int]]:
-    """How much people are being asked on behalf of an actor: how many open questions each of its executions has."""
+    """How many decisions an actor's executions wait for: how many open interactions each of them has."""
     mine = (interactions.c.workspace_id == workspace_id, interactions.c.status == "pending")
     joined = sa.select(interactions.c.execution_id, sa.func.count()).join_from(
         interactions, executions, interactions.c.execution_id == executions.c.id

@@ -17,7 +17,7 @@ from executor.storage.tables.core import calls, interactions
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Holds for the tool as it was when it was given, sent to where it went then, with the credential it had then."""
+    """Applies to the tool as it was when it was given, sent to where it went then, with the credential it had then."""
 
     path: str
     schema_digest: str
@@ -37,7 +37,7 @@ class Denied:
 
 
 @dataclass(slots=True)
-class Standing:
+class Decisions:
     """What was decided earlier in an execution: permits by path, and denials.
 
     `reasons` are those of the denials, by what their calls would have sent: found out when it first matters.
@@ -66,12 +66,12 @@ def add(c: Connection, asked: Interaction) -> None:
     )
 
 
-def of_execution(c: Connection, execution_id: str) -> Standing:
+def of_execution(c: Connection, execution_id: str) -> Decisions:
     query = sa.select(permits).where(permits.c.execution_id == execution_id)
     given = {
         row.path: Permit(row.path, row.schema_digest, row.source_digest, row.connection) for row in c.execute(query)
     }
-    return Standing(given, _denials(c, execution_id))
+    return Decisions(given, _denials(c, execution_id))
 
 
 def _denials(c: Connection, execution_id: str) -> list[Denied]:

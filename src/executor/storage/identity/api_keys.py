@@ -1,4 +1,4 @@
-"""Keys of callers. Only their digests are here; a key itself is shown once, when it is made."""
+"""Keys of callers. Only their digests are here; a key itself is shown once, when it is created."""
 
 from __future__ import annotations
 

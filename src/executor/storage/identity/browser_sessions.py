@@ -62,7 +62,7 @@ def add_link(c: Connection, workspace_id: str, account_id: str, digest: str, *, 
 
 
 def use_link(c: Connection, digest: str, now: int) -> tuple[str, str] | None:
-    """The workspace and account it was made for, the first time and before it expires; then never again."""
+    """The workspace and account of the link, the first time and before it expires; then never again."""
     fresh = (sign_in_links.c.digest == digest, sign_in_links.c.used_at.is_(None), sign_in_links.c.expires_at > now)
     if c.execute(sa.update(sign_in_links).where(*fresh).values(used_at=now)).rowcount != 1:
         return None

@@ -67,7 +67,7 @@ def actor(c: Connection, workspace_id: str, actor_id: str) -> Actor | None:
 
 
 def agents(c: Connection, workspace_id: str) -> list[tuple[Actor, int]]:
-    """With the time each was made."""
+    """With the time each was created."""
     mine = (actors.c.workspace_id == workspace_id, actors.c.kind == "agent")
     return [(_read(row), row.created_at) for row in c.execute(sa.select(actors).where(*mine).order_by(actors.c.id))]
 

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from executor.storage.tables.core import metadata, workspace_column
 
-# What a caller shows instead of a password. Only a digest is kept; `prefix` is for people to tell keys apart.
+# What a caller shows instead of a password. Only a digest is kept; `prefix` is for people to recognise keys.
 api_keys = sa.Table(
     "api_keys",
     metadata,

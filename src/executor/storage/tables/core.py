@@ -195,7 +195,7 @@ policies = sa.Table(
     sa.Column("note", sa.Text, nullable=False, default=""),
     sa.Column("created_by", sa.String, nullable=False, default=""),
     sa.Column("created_at", sa.BigInteger, nullable=False),
-    # The tools it was made for, as they were then; the sources it does not apply to; since when it applies to nothing.
+    # The tools it was created for, as they were; the sources it does not apply to; since when it applies to nothing.
     sa.Column("made_for", sa.Text, nullable=False, default="", server_default=""),
     sa.Column("excluded", sa.Text, nullable=False, default="[]", server_default="[]"),
     sa.Column("retired_at", sa.BigInteger),

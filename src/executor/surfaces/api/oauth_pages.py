@@ -108,7 +108,7 @@ async def client(here: Context) -> Response:
 
 
 def back(done: Connected) -> str:
-    """To the question that the login was begun for, which says how its execution continues."""
+    """To the interaction that the login was started for, which says how its execution continues."""
     if done.interaction_id:
         return f"/connect/{quote(done.interaction_id, safe='')}"
     return f"/sources/{quote(done.source.namespace, safe='')}/edit"

@@ -26,7 +26,7 @@ def user_agent(request: Request) -> str:
 
 
 def signed_in(executor: Executor, actor: Actor, token: str, expires_at: int) -> Answer[SignedInView]:
-    """HttpOnly and SameSite=Strict: no script reads it, and no other site's page makes a browser send it."""
+    """HttpOnly and SameSite=Strict: no script reads it, and no browser sends it for another site's page."""
     view: SignedInView = {
         "actorId": actor.id,
         "accountId": actor.account_id,

@@ -1,4 +1,4 @@
-"""Links that sign a browser in: told, and opened without showing them to other users of the machine."""
+"""Links that sign a browser in: printed, and opened without showing them to other users of the machine."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ def filters_of(given: dict[str, Any]) -> dict[str, list[str]]:
     return {name: list(given[name]) for name in ("include", "exclude") if given.get(name)}
 
 
-def chosen_from(told: dict[str, Any]) -> str:
+def chosen_from(view: dict[str, Any]) -> str:
     """`12 tools`, or `12 of 1054 tools` where some were left out."""
-    count, offered = told.get("toolCount", 0), (told.get("choice") or told).get("offered")
-    part = f"{count} of {offered}" if offered is not None and (offered != count or told.get("choice")) else str(count)
+    count, offered = view.get("toolCount", 0), (view.get("choice") or view).get("offered")
+    part = f"{count} of {offered}" if offered is not None and (offered != count or view.get("choice")) else str(count)
     return f"{part} tool{'' if part == '1' else 's'}"

@@ -1,4 +1,4 @@
-"""Follow an execution to where it stands still: its logs as they come, its questions, its outcome."""
+"""Follow an execution until it ends or pauses: its logs as they come, its approvals, its outcome."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIRST_WAIT = 1
 WAIT = 20
 GRACE = 30.0
 RECONNECTIONS = 5
-STANDING = ("paused", "completed", "failed", "cancelled")
+AT_REST = ("paused", "completed", "failed", "cancelled")
 
 
 class ExecutionFollower:
@@ -45,7 +45,7 @@ class ExecutionFollower:
         self._asked: set[str] = set()
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Ctrl-C is held back until the daemon has told the execution's id, so that we can say how to continue."""
+        """Ctrl-C is held back until the daemon has sent the execution's id, so that we can say how to continue."""
         body, key = {**request, "wait": FIRST_WAIT}, os.urandom(16).hex()
         with _interrupt_held_back() as pressed:
             view = self._insist(
@@ -62,7 +62,7 @@ class ExecutionFollower:
 
     def finish(self, view: dict[str, Any]) -> int:
         """Show the outcome; the exit code."""
-        if self.interrupted and view["status"] not in STANDING:
+        if self.interrupted and view["status"] not in AT_REST:
             _say_it_goes_on(view)
         if self.as_json:
             emit_json(view)
@@ -72,7 +72,7 @@ class ExecutionFollower:
             emit(json_text(view.get("result")))
         elif view["status"] == "paused":
             say_how_to_go_on(view, self._asked)
-        elif view["status"] in STANDING:
+        elif view["status"] in AT_REST:
             show_failure(view)
         return exit_codes.INTERRUPTED if self.interrupted else exit_codes.of_execution(view)
 
@@ -85,7 +85,7 @@ class ExecutionFollower:
                     self._asked |= {one["id"] for one in pending}
                     if not decide_all(self.client, pending):
                         break
-                elif view["status"] in STANDING:
+                elif view["status"] in AT_REST:
                     break
                 view = self._wait(view["executionId"])
             except KeyboardInterrupt:
@@ -137,7 +137,7 @@ def show_diagnostics(view: dict[str, Any]) -> None:
 
 
 def signature_of(error: dict[str, Any]) -> str:
-    """Of the tool that a type error is about: its first diagnostic is what the failure tells."""
+    """Of the tool that a type error is about: its first diagnostic is what the failure shows."""
     first: dict[str, Any] = next(iter(error.get("diagnostics") or ()), {})
     return str(first.get("signature") or "")
 

@@ -153,8 +153,8 @@ def _invoke(arguments: Sequence[str], *, machine: bool) -> int:
 def _usage(error: click.ClickException, arguments: Sequence[str], *, machine: bool) -> int:
     error.show(sys.stderr)
     if machine:
-        told = {"code": "usage", "message": error.format_message(), "hint": f"see `{program()} --help`"}
-        emit_json(_failure_body(told, arguments))
+        failure = {"code": "usage", "message": error.format_message(), "hint": f"see `{program()} --help`"}
+        emit_json(_failure_body(failure, arguments))
     return exit_codes.USAGE
 
 

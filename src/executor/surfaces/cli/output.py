@@ -64,7 +64,7 @@ def emit_page(
 
 
 def say(text: str = "") -> None:
-    """Anything that is not the result: progress, questions, hints."""
+    """Anything that is not the result: progress, prompts, hints."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -113,8 +113,8 @@ def error_object(error: ExecutorError) -> dict[str, Any]:
 
 def program() -> str:
     """How the reader can call us again: the name in hints must be one that can be pasted into a shell."""
-    if told := os.environ.get("EXECUTOR_PROGRAM"):
-        return shlex.quote(told)
+    if program_name := os.environ.get("EXECUTOR_PROGRAM"):
+        return shlex.quote(program_name)
     started = sys.argv[0]
     if started.endswith("__main__.py"):
         return f"{shlex.quote(sys.executable)} -m executor"
@@ -131,7 +131,7 @@ def with_program(text: str) -> str:
 
 
 def interactive() -> bool:
-    """Someone can read the question and answer it."""
+    """Someone can read the prompt and answer it."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -1,6 +1,6 @@
 """The guard: who may talk to the daemon, from where, in which form and how much. Plain ASGI, before any route.
 
-It stands from the first request on, so it imports neither FastAPI nor anything of the database.
+It works from the first request on, so it imports neither FastAPI nor anything of the database.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Headers:
 
 
 class Edge:
-    """Whatever goes wrong inside is answered as a problem; of what no one expected the answer tells only an id."""
+    """Whatever goes wrong inside is answered as a problem; for an unexpected error the answer has only an id."""
 
     def __init__(self, app: ASGIApp, challenge: Challenge | None = None) -> None:
         self._app = app
@@ -214,7 +214,7 @@ class Guard:
 def browser_session(headers: Headers, method: str) -> str:
     """The cookie of a browser that has signed in. One that changes something must say which page sends it.
 
-    A browser attaches the cookie by itself, so that alone tells nothing of who wants the request.
+    A browser attaches the cookie automatically, so that alone does not show who wants the request.
     """
     session = cookie(headers.get(b"cookie") or "", SESSION_COOKIE)
     writes = method not in ("GET", "HEAD")

@@ -1,6 +1,6 @@
 """Requests that are held open: waits for an outcome, and what must not keep a stopping daemon alive.
 
-None of them outlives the credential it was made with, and no one can hold all of them.
+None of them outlives the credential that opened it, and no one can hold all of them.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ async def wait(
 async def resume(
     executor: Executor, held: LongWaits, actor: Actor, execution_id: str, seconds: float, *, whole: bool = True
 ) -> Outcome:
-    """Also through a pause, but only until other questions are open than now, so that someone can be told of them."""
+    """Also through a pause, but only until other interactions are open than now, so that they can be shown."""
     deadline = time.monotonic() + seconds
     outcome = await wait(executor, held, actor, execution_id, seconds, whole=whole)
     asked = _pending_ids(outcome)

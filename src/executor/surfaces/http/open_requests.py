@@ -1,7 +1,7 @@
 """Requests under way, each with the credential it came with: when the credential ends, so does the request.
 
 A revocation is an event. From its commit on, the requests that it may concern are in doubt: none of them reads a body,
-sends an answer or continues with a stream before its credential was looked up again. What no event tells of (another
+sends an answer or continues with a stream before its credential was looked up again. What no event announces (another
 process, a changed clock) is found by looking up the credentials of long requests now and then.
 """
 
@@ -83,13 +83,13 @@ class OpenRequest:
             task.cancel()
 
     def leave(self) -> None:
-        """No one reads the answer any more."""
+        """No one reads the answer now."""
         if self.refusal is None and self.on_leave is not None:
             self.on_leave()
         self.end(Busy("the client disconnected", hint="connect again"))
 
     def renew(self, actor: Actor) -> None:
-        """The credential is still good. What it may not do any more ends a request that was made because it might."""
+        """The credential is still good. A request that needs a permission it has lost is ended."""
         lost = [need for need in self.needs if _may(self.actor, need) and not _may(actor, need)]
         self.actor = actor
         if lost:
@@ -188,7 +188,7 @@ class OpenRequests:
     async def _look_up(self, callers: Authenticator, shown: Shown, requests: list[OpenRequest]) -> None:
         try:
             actor = await callers.confirm(shown)
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong, nobody goes on unrecognised
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong, no one continues unrecognised
             refusal = error if isinstance(error, ExecutorError) else problems.opaque(error)
             for request in requests:
                 request.end(refusal)

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class RefusalAudit:
-    """Watches the answers that go out. Anyone who asks too often is counted, and told of in the next event."""
+    """Watches the answers that go out. Anyone who asks too often is counted, and reported in the next event."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

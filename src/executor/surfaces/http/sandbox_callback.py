@@ -1,4 +1,4 @@
-"""`POST /internal/runs/{run_id}/tool-call`: what a sandbox host says of one live run, and what it is told.
+"""`POST /internal/runs/{run_id}/tool-call`: what a sandbox host says of one live run, and what it gets back.
 
 The guard has found the run by its token. Every message may come twice; see `executor.runtime.remote.live_runs`.
 """
@@ -22,5 +22,5 @@ async def tool_call(held: LongWaits, scope: Scope, receive: Receive, send: Send)
         raise MethodNotAllowed(f"{scope['method']} is not allowed at this address", hint="use POST")
     run: LiveRun = scope[RUN]
     message = messages.loads(await Request(scope, receive).body())
-    tidings = await held.hold(run.tell(message))
+    tidings = await held.hold(run.exchange(message))
     await Response(orjson.dumps(tidings), media_type="application/json")(scope, receive, send)

@@ -141,8 +141,8 @@ def dialog_of(
             return None
         state = params.get("requestState")
         return Dialog(links, actor_id, None, state if isinstance(state, str) else "", _is_accepted(params))
-    is_told = is_session_with_pages(headers.get("mcp-session-id", ""))
-    return Dialog(links, actor_id, stream) if version != MODERN_VERSION and is_told and stream else None
+    is_shown = is_session_with_pages(headers.get("mcp-session-id", ""))
+    return Dialog(links, actor_id, stream) if version != MODERN_VERSION and is_shown and stream else None
 
 
 def _is_accepted(params: Message) -> bool:

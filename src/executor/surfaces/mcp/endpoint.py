@@ -134,7 +134,7 @@ class McpEndpoint:
     async def _live(self) -> None:
         try:
             manager = await asyncio.to_thread(_load, self._gateway)
-        except Exception as error:  # told to every request that waits for it
+        except Exception as error:  # raised in every request that waits for it
             logger.exception("mcp.failed")
             self._serve.set_exception(error)
             self._serve.exception()

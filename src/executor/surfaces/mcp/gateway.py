@@ -109,7 +109,7 @@ class EngineGateway:
 
     @property
     def _actor(self) -> Actor:
-        """The operator's token stands for this installation's own agent here, so that both see the same executions."""
+        """Here the operator's token means this installation's own agent, so that both see the same executions."""
         asking, local = ASKING.get(), self._executor.tenancy
         if asking.via == "operator_token" and asking.workspace_id == local.workspace.id:
             return replace(local.agent, via=asking.via, address=asking.address, surface="mcp")

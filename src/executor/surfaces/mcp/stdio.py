@@ -1,7 +1,7 @@
 """`executor mcp`: MCP over standard input and output, each message carried to `/mcp` of the daemon.
 
 Clients wait for the first answer, some of them for one second. So this imports neither the SDK nor asyncio, and
-answers the messages a client opens with by itself when no daemon answers them at once. Standard output belongs to the
+answers a client's opening messages itself when no daemon answers them at once. Standard output belongs to the
 protocol.
 """
 
@@ -59,7 +59,7 @@ class Bridge:
         self._writing = threading.Lock()
         self._under_way: set[Request] = set()
         self._version = ""  # that `initialize` agreed on
-        # Clients count their requests from the same number: this tells a cancellation by one from that by another.
+        # Clients count their requests from the same number: this distinguishes their cancellations.
         self._session = new_session({})
 
     def serve(self, lines: Iterable[bytes]) -> None:
@@ -101,7 +101,7 @@ class Bridge:
                 if request.expects_answer and not request.is_cancelled:
                     self._write(reply)
         except BrokenPipeError:
-            return  # no one reads any more
+            return  # no one reads it now
         except ExecutorError as error:
             self._refuse(request, error)
         except Exception:  # noqa: BLE001 - the edge: every request is answered, and standard error has the reason
@@ -202,7 +202,7 @@ class Bridge:
 def main(settings: Settings, credential: Credential) -> None:
     Bridge(settings, credential, sys.stdout.buffer).serve(sys.stdin.buffer)
     sys.stdout.flush()
-    os._exit(0)  # threads that no one waits for any more are not joined
+    os._exit(0)  # threads that no one waits for are not joined
 
 
 def _refusal_in(answer: Answer) -> Refused:

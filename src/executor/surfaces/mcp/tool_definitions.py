@@ -27,7 +27,7 @@ tools.discover({namespace: "github"}) browses, tools.describe.tool({path}) shows
 2. Call by path with one object, and return only what you need:
   const made = await tools.github.issues.create({owner: "me", repo: "app", title: "Hi"}); return made.number
   With `all: true`, `path.all` returns every page: {items, complete}.
-Python: keyword arguments, dict results; no yield, del, next(generator) or inheritance.
+Python is CPython with its standard library: keyword arguments, dict results.
 A failed call throws ToolError {code, message, status, details, hint}. \
 Writes may pause for approval: start independent ones together, show the user the link, then call resume. \
 Never send the code again: it would write twice."""

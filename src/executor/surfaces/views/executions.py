@@ -68,7 +68,7 @@ class CallView(TypedDict):
 
 
 def call_view(call: Call, *, read: Read = fragment, kept: Artifact | None = None) -> CallView:
-    """`kept` is where a large result is; without the result itself, the preview is told."""
+    """`kept` is where a large result is; without the result itself, the preview is shown."""
     result = None if call.result is None else read(call.result)
     return {
         "seq": call.seq,
@@ -154,7 +154,7 @@ class ExecutionView(TypedDict):
 def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment, whole: bool = True) -> ExecutionView:
     """`read` decides what becomes of JSON text: a fragment for bytes on a wire, `orjson.loads` for a value.
 
-    Not `whole`: of a large result, which is kept as `artifact`, the preview is told.
+    Not `whole`: of a large result, which is kept as `artifact`, the preview is shown.
     """
     execution, kept = outcome.execution, outcome.artifact
     result = None if execution.result is None or (kept and not whole) else read(execution.result)

@@ -22,7 +22,7 @@ PAGES = {"credential": "connect", "oauth": "connect"}
 
 
 class ChangedTool(TypedDict):
-    """What is different from the tool that a policy was made for; `isNew` if there was none of this path."""
+    """How the tool differs from the one that a policy was created for; `isNew` if the path did not exist then."""
 
     policyId: str
     rule: str
@@ -32,7 +32,7 @@ class ChangedTool(TypedDict):
 
 
 class Refusal(TypedDict):
-    """Why anyone who asks may not let an open question pass, and who can."""
+    """Why the caller may not approve an open interaction, and who can."""
 
     code: str
     message: str
@@ -156,7 +156,7 @@ def verdict_view(verdict: Verdict | None) -> VerdictView:
 
 
 def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) -> str:
-    """The question as a person reads it. Any value in it may come from a stranger, so every value is escaped."""
+    """The prompt as a person reads it. Any value in it may come from a stranger, so every value is escaped."""
     prompt = interaction.prompt
     facts = [
         ("Tool", interaction.binding.path),

@@ -22,7 +22,7 @@ class ConditionView(TypedDict):
 
 
 class MadeForView(TypedDict):
-    """Where the tools that it was made for sent their calls, and how many they are.
+    """Where the tools that it was created for sent their calls, and how many they are.
 
     `basis` says whether it is from `always`, treats tools as `read`s, or trusts a server's `hints`.
     """
@@ -106,7 +106,7 @@ def judgement_view(decision: Decision, policies: Sequence[Policy], known: Names)
     }
 
 
-class StandingView(TypedDict):
+class PolicyStatusView(TypedDict):
     policy: PolicyView
     verdict: Literal["decides", "outdone", "later", "no"]
     why: str
@@ -123,7 +123,7 @@ class DecisionView(JudgementView):
 
     effect: Effect
     otherwise: OtherwiseView
-    rules: list[StandingView]
+    rules: list[PolicyStatusView]
 
 
 class MatchesView(TypedDict):

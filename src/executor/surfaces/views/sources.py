@@ -176,7 +176,7 @@ class SourceView(TypedDict):
 
 
 def source_view(source: Source, *, secrets: bool = False) -> SourceView:
-    """Arguments of a command may be secrets: without `secrets` only its first word is told."""
+    """Arguments of a command may be secrets: without `secrets` only its first word is shown."""
     config = source.known_keys
     return {
         "id": source.id,
@@ -248,7 +248,7 @@ class CoveringPolicy(TypedDict):
 
 
 class AddedView(SourceView):
-    """`rules` are those that were there and cover its namespace; `hints` are those of an MCP server; `defaults` decide
+    """`rules` are policies that already cover its namespace; `hints` are those of an MCP server; `defaults` decide
     where no policy does."""
 
     rules: NotRequired[list[CoveringPolicy]]

@@ -50,7 +50,7 @@ class RenameView(TypedDict):
 
 
 class LabelledView(TypedDict):
-    """Tools that have other paths now. `rules` allowed calls under the names before and no longer do."""
+    """Tools that have other paths now. `rules` are policies that allowed calls under the old names and no longer do."""
 
     renamed: list[RenameView]
     reworded: list[str]

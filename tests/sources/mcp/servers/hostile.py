@@ -65,7 +65,7 @@ def schema_tools() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def called(params: dict[str, Any]) -> dict[str, Any] | None:
+def answer_call(params: dict[str, Any]) -> dict[str, Any] | None:
     name = params["name"]
     if name == "crash":
         os._exit(3)
@@ -125,7 +125,7 @@ def main() -> None:
         elif method == "tools/list":
             result = listing(message.get("params") or {})
         elif method == "tools/call":
-            result = called(message["params"])
+            result = answer_call(message["params"])
         else:
             say({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "unknown"}})
             continue

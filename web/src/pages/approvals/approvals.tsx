@@ -76,7 +76,7 @@ function useFirst(first: Interaction | undefined, id: string | undefined, wanted
   const { show, actor, source } = wanted;
   const open = !id && first?.status === "pending" ? first.id : undefined;
   useEffect(() => {
-    const leaving = router.latestLocation.pathname !== "/approvals"; // another page is asked for and still on its way
+    const leaving = router.latestLocation.pathname !== "/approvals"; // another page was requested and is still on its way
     if (!open || leaving || !matchMedia(WIDE).matches) return;
     void navigate({ to: "/approvals/$id", params: { id: open }, search: { show, actor, source }, replace: true });
   }, [open, show, actor, source, navigate, router]);

@@ -110,7 +110,7 @@ export function Until({ at }: { at: string }) {
   );
 }
 
-/** True from the moment at which no one can decide it any more. */
+/** True once it has expired. */
 export function useExpired(at: string): boolean {
   const [expired, setExpired] = useState(() => Date.parse(at) <= Date.now());
   useEffect(() => {

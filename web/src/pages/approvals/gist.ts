@@ -1,4 +1,4 @@
-// What tells requests about the same tool apart.
+// What distinguishes requests about the same tool.
 import { isNested, write } from "@/api/json";
 import type { Interaction } from "@/api/types";
 import { cut } from "@/text/cut";

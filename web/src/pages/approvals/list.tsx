@@ -60,7 +60,7 @@ function Single({ one, current, wanted }: RowProps) {
   );
 }
 
-/** Several of one actor about one tool: what they share stands above, what tells them apart in each row. */
+/** Several of one actor about one tool: what they share is above, what distinguishes them is in each row. */
 function Alike({ group, current, wanted }: { group: Group; current: string | undefined; wanted: Wanted }) {
   const [first] = group.items;
   if (!first) return null;

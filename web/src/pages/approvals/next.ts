@@ -13,7 +13,7 @@ export function useNext(id: string, items: Interaction[]): Interaction | undefin
   return others[Math.min(place.current, others.length - 1)];
 }
 
-/** Whether a decision leads to the next request by itself. Kept in this browser. */
+/** Whether a decision leads to the next request automatically. Kept in this browser. */
 export function useGoingOn(): [boolean, (on: boolean) => void] {
   const [on, setOn] = useState(() => localStorage.getItem(KEPT) === "on");
   const turn = (wanted: boolean) => {

@@ -8,7 +8,7 @@ import { draftOf } from "./answer";
 
 const AROUND = 2;
 
-/** The list of policies as it would be: what stands around the new one, what it is about, what it would have changed. */
+/** The list of policies as it would be: the policies around the new one, what it matches, what it would have changed. */
 export function PolicyDiff({ always }: { always: Always }) {
   const known = useQuery(policies).data?.items ?? [];
   const level = known.filter((one) => one.level === always.rule.level);

@@ -5,7 +5,7 @@ export type Wanted = { show?: string; actor?: string; source?: string; like?: st
 
 export const STATES = ["approved", "denied", "expired", "cancelled", "superseded"];
 
-/** What is asked, newest first, a page after the other. Without `show` only what waits. */
+/** Interactions, newest first, a page after the other. Without `show` only pending ones. */
 export const inbox = ({ show, actor, source }: Wanted) => {
   const status = show === "all" ? undefined : STATES.includes(show ?? "") ? show : "pending";
   return infiniteQueryOptions({

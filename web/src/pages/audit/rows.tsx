@@ -39,7 +39,7 @@ function Act({ event }: { event: AuditEvent }) {
   );
 }
 
-/** Among other things one must be told that it is an execution that has completed. */
+/** Among other events, it must be clear that an execution has completed. */
 function told(event: AuditEvent): string {
   const said = sentence(event.type, event.data);
   return event.type.startsWith("execution.") ? `Execution ${said.charAt(0).toLowerCase()}${said.slice(1)}` : said;

@@ -72,7 +72,7 @@ function Cancel({ execution }: { execution: Execution }) {
   );
 }
 
-/** The same code as a new execution. One that wrote something may do so again, so that is asked about first. */
+/** The same code as a new execution. One that wrote something may do so again, so it needs a confirmation. */
 function Rerun({ execution }: { execution: Execution }) {
   const navigate = useNavigate();
   const [asking, setAsking] = useState(false);

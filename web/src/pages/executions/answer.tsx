@@ -9,7 +9,7 @@ import { whole } from "./queries";
 /** What a call returned: its result or its error, once there is one. */
 export function CallAnswer({ call }: { call: Call }) {
   if (call.error) return <Wrong error={call.error} />;
-  if (call.state !== "succeeded") return <p className="text-dim text-sm">There is none yet.</p>;
+  if (call.state !== "succeeded") return <p className="text-dim text-sm">No result yet.</p>;
   return (
     <>
       <Kept kept={call.artifact} />

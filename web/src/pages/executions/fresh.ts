@@ -8,7 +8,7 @@ function isRead(list: HTMLElement | null): boolean {
   return Boolean(list?.matches(":hover") || list?.contains(document.activeElement));
 }
 
-/** What is new appears at once where no one reads; else it waits, counted, until it is asked for or the reader leaves. */
+/** What is new appears at once where no one reads; else it waits, counted, until the reader wants it or leaves. */
 export function useFresh(items: ExecutionSummary[], list: RefObject<HTMLElement | null>) {
   const newest = items[0]?.executionId ?? "";
   const [seen, setSeen] = useState(newest);

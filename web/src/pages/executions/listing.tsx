@@ -60,7 +60,7 @@ export function Listing({ execution, path }: { execution: Execution; path: strin
                   {visible(one.text)}
                 </p>
               ))}
-              {calls && <span className="sr-only">the open call is made here</span>}
+              {calls && <span className="sr-only">the open call is in this line</span>}
             </div>
           );
         })}

@@ -1,4 +1,4 @@
-// Code to begin with. What it calls is what is connected, so that it runs as it stands.
+// Code to begin with. What it calls is what is connected, so that it runs as it is.
 
 import { useQuery } from "@tanstack/react-query";
 import { describeTool, searchTools } from "@/api/queries";

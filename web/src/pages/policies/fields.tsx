@@ -72,7 +72,7 @@ type PlaceProps = Props & {
   onPlace: (position: number | undefined) => void;
 };
 
-/** Level it is, and where among the others it stands. */
+/** Its level, and its place among the others. */
 export function Place({ draft, onSet, level, position, mayManage, onPlace }: PlaceProps) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">

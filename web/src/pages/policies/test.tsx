@@ -32,7 +32,7 @@ export function TestBox() {
     }
   };
   return (
-    <Section title="Test" about="See which policy would decide. No call is made.">
+    <Section title="Test" about="See which policy would decide. Nothing is called.">
       <form key={path} onSubmit={submit} className="grid items-start gap-3 sm:grid-cols-2">
         <TextField
           name="path"

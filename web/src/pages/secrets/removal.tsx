@@ -9,7 +9,7 @@ import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 import { Users } from "./users";
 
-/** Says by name what depends on it before it goes; another connection made meanwhile is told by the daemon. */
+/** Says by name what depends on it before it goes; the daemon reports a connection added meanwhile. */
 export function Removal({ secret, onDone }: { secret: Secret; onDone: () => void }) {
   const client = useQueryClient();
   const gone = useMutation({

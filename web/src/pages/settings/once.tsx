@@ -5,7 +5,7 @@ import { Command } from "@/ui/copy";
 
 type Props = { title: string; text: string; onDone: () => void; children?: ReactNode };
 
-/** A token is shown when it is made, and never again: anyone who leaves before it is copied is asked. */
+/** A token is shown once, when it is created: leaving before it is copied needs a confirmation. */
 export function Once({ title, text, onDone, children }: Props) {
   useUnsaved(true);
   return (

@@ -6,7 +6,7 @@ import { tellProblem } from "@/ui/toast";
 
 type Props = { children: ReactNode; path?: Address<"delete">; word: string; sure?: string; renew: string };
 
-/** One thing that is there, and the way to end it; without a `path` there is none. */
+/** One thing that is there, and the way to end it; without a `path` it has none. */
 export function Row({ children, path, word, sure, renew }: Props) {
   const client = useQueryClient();
   const end = useMutation({

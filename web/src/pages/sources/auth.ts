@@ -1,7 +1,7 @@
 import type { Connection, Source } from "@/api/types";
 import type { Tone } from "@/ui/badge";
 
-/** Whether calls of a source will have the credential they need. Null where none is asked for. */
+/** Whether calls of a source will have the credential they need. Null where none is needed. */
 export function authState(source: Source, known: Connection[]): { tone: Tone; text: string } | null {
   const mine = known.filter((one) => one.source === source.namespace);
   if (mine.some((one) => one.status === "ready")) return { tone: "ok", text: "signed in" };

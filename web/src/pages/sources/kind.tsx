@@ -2,7 +2,7 @@ import { Braces, type LucideIcon, Plug, Waypoints } from "lucide-react";
 
 const ICONS: Record<string, LucideIcon> = { openapi: Braces, graphql: Waypoints, mcp: Plug };
 
-/** Tells rows apart at a glance; the kind itself stands beside it in words. */
+/** Distinguishes rows at a glance; the kind itself is beside it in words. */
 export function KindMark({ kind }: { kind: string }) {
   const Icon = ICONS[kind] ?? Plug;
   return (

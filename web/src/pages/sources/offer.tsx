@@ -10,7 +10,7 @@ import { follow, useProgress } from "./follow";
 import type { Preview } from "./queries";
 import { Working } from "./working";
 
-/** What would be connected, before it is. A command is run for it only when that is asked for. */
+/** What would be connected, before it is. A command is run for it only on request. */
 export function Offer({ body, runs, agreed, onRead }: Props) {
   return runs ? (
     <AfterConsent key={write(body)} body={body} agreed={agreed} onRead={onRead} />

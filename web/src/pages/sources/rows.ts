@@ -85,7 +85,7 @@ export function moved(shown: readonly Row[], from: number, key: string): number 
   }
 }
 
-/** The group that a row stands in. */
+/** The group that a row belongs to. */
 export function parentOf(shown: readonly Row[], from: number): number {
   const depth = shown[from]?.depth ?? 0;
   for (let at = from - 1; at >= 0; at -= 1) if ((shown[at]?.depth ?? 0) < depth) return at;

@@ -9,7 +9,7 @@ type Props = {
   row: Row;
   at: number;
   current: string | undefined;
-  /** Found by a search: then what it does stands below its path. */
+  /** Found by a search: then its description is below its path. */
   found: boolean;
   tabbable: boolean;
   onOpen: (path: string) => void;

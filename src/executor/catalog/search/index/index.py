@@ -32,7 +32,7 @@ TIMES = np.array([sum(w for field, w in WEIGHTS.items() if mask & field) for mas
 
 
 class Postings(NamedTuple):
-    """Where a term stands: tools, fields, its part of their names, and what it is worth there."""
+    """Where a term occurs: tools, fields, its part of their names, and what it is worth there."""
 
     docs: Array
     masks: Array

@@ -159,7 +159,7 @@ class Building:
         )
 
     def _heads(self, terms: Array, docs: Array, masks: Array) -> Array:
-        """A word that many names of the source have tells little of any one of them."""
+        """A word that many names of the source have says little about any one of them."""
         total = len(self._paths)
         rarity = np.zeros(len(self._vocabulary) or 1)
         for term, known in self._vocabulary.items():

@@ -1,7 +1,7 @@
 """Segments kept in files, so that a restart reads them instead of making them again.
 
 A file is named after the source and the generation of its tools, and begins with a digest of everything that decides
-what a segment looks like. One that is missing, damaged or of another version is as good as none: it is made again.
+what a segment looks like. One that is missing, damaged or of another version is as good as none: it is built again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def version() -> bytes:
 
 
 class SegmentFiles:
-    """`folder` is made when something is first kept. Without one nothing is kept."""
+    """Creates `folder` when something is first kept. Without one nothing is kept."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -73,7 +73,7 @@ class SegmentFiles:
             logger.warning("search.segment_not_kept", extra={"file": name, "reason": error.strerror})
 
     def sweep(self, names: Collection[str], *, also: str = "") -> None:
-        """Remove what no source offers any more. `also` is how other files end that live as long as segments."""
+        """Remove what no source offers now. `also` is how other files end that live as long as segments."""
         if self._folder is None or not self._folder.is_dir():
             return
         kept = {f"{name}{ending}" for name in names for ending in (SUFFIX, also)}

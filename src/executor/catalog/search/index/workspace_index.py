@@ -82,7 +82,7 @@ class Indexes:
         self._made.pop(workspace_id, None)
 
     def prepare(self, workspace_id: str) -> None:
-        """Begin before anyone searches. If it goes wrong, anyone who does is told."""
+        """Begin before anyone searches. If it goes wrong, the next search reports it."""
         task = asyncio.create_task(self.of(workspace_id))
         self._preparing.add(task)
         task.add_done_callback(self._on_prepared)
@@ -145,7 +145,7 @@ class Indexes:
                 file = folder / f"{one.source_id}-{one.generation}{VECTORS}"
                 part = await vectors_of(encoder, self._worker, file, self._pages(one), total) if total else None
                 if part is None and total:
-                    return  # the source has changed, and so the index is made again
+                    return  # the source has changed, so the index is built again
                 parts.append(part)
             shown.near = await asyncio.to_thread(nearness_by, encoder, [part for part in parts if part is not None])
 

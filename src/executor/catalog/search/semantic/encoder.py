@@ -27,6 +27,7 @@ DIGEST = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 SIZE = 384
 MAX_PIECES = 48
 SCALE = 127.0  # a vector is kept as bytes
+PARAGRAPH = "\n\n"
 _TOKEN = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 _START, _END, _UNKNOWN = 101, 102, 100
 _WORD = "▁"  # before a piece that begins a word
@@ -85,9 +86,9 @@ def split_word(word: str) -> tuple[int, ...]:
 
 
 def text_of(entry: Entry) -> str:
-    name = entry.path.removesuffix(ALL).rpartition(".")[2]
-    summary, _, more = entry.description.partition("\n\n")
-    return f"{' '.join(split(name))}. {summary[:160]}. {more[:120]}"
+    """Its group, name and summary. More of the description draws what agents ask to the wrong tools."""
+    within = entry.path.removesuffix(ALL).partition(".")[2]
+    return f"{' '.join(split(within))}. {entry.description.partition(PARAGRAPH)[0][:160]}"
 
 
 def pack_vectors(vectors: Array) -> Array:

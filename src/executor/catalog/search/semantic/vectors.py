@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from executor.catalog.search.index.segment import Array
 
 logger = logging.getLogger(__name__)
-SUFFIX = ".1.vectors"  # the number is of what text a vector is made of
+SUFFIX = ".2.vectors"  # the number changes with the text that a vector encodes
 BATCH = 16
 LOW_PRIORITY = 15
 

@@ -101,7 +101,7 @@ class Pages:
 
 
 def flatten_connection(value: dict[str, Any]) -> dict[str, Any]:
-    """The nodes of a connection, and a cursor only if something follows: many give one on the last page as well."""
+    """The nodes of a connection, and a cursor only if something follows: many send one with the last page as well."""
     nodes, info = value.get("nodes"), value.get("pageInfo")
     if nodes is None:
         nodes = [one.get("node") if isinstance(one, dict) else None for one in value.get("edges") or ()]

@@ -1,4 +1,4 @@
-"""Lists that come in pages: which fields give them, and how the next page is asked for.
+"""Lists that come in pages: which fields return them, and how the next page is requested.
 
 Relay connections (`first`, `after`, `pageInfo`) at a root field, or one level below a root field that gives one object;
 and plain lists whose arguments count items or pages.
@@ -39,7 +39,7 @@ RELAY: PageScheme = {
 
 @dataclass(frozen=True, slots=True)
 class ListView:
-    """What a tool that reads all pages asks for by itself, and the schema of one item."""
+    """What a tool that reads all pages selects on its own, and the schema of one item."""
 
     paging: PageScheme
     selection: str
@@ -67,10 +67,10 @@ def is_connection(field: Field, outline: Outline) -> bool:
     """With a cursor to continue by, and an answer that says where and whether."""
     named = outline.types[inner_name(field.type)]
     info = named.fields.get("pageInfo")
-    told = outline.types[inner_name(info.type)].fields if info is not None else {}
+    page_fields = outline.types[inner_name(info.type)].fields if info is not None else {}
     takes = any(one.name == CURSOR and not outline.is_composite(one.type) for one in field.arguments)
-    is_told = {"hasNextPage", "endCursor"} <= told.keys() and not is_list(field.type)
-    return takes and is_told and bool(node_of(named, outline))
+    is_stated = {"hasNextPage", "endCursor"} <= page_fields.keys() and not is_list(field.type)
+    return takes and is_stated and bool(node_of(named, outline))
 
 
 def is_sized(field: Field) -> bool:

@@ -31,7 +31,7 @@ from executor.sources.graphql.schema.outline import Argument, Field, NamedType, 
 
 
 def schema_of(outline: Outline) -> GraphQLSchema:
-    """Not validated as a whole: services break rules that don't matter to their callers."""
+    """Not validated as a whole: services break constraints that don't matter to their callers."""
     return Builder(outline).schema()
 
 

@@ -1,4 +1,4 @@
-"""Introspection: what a service is asked about its schema, and its answer read into an outline."""
+"""Introspection: the query that reads a service's schema, and its answer turned into an outline."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ RENEWAL_SECONDS = 600.0  # for each one after that: every reading may leave a ne
 
 
 class Changes:
-    """A server that announces changes whenever it is asked for its tools must not keep the catalog reading for ever."""
+    """A server that announces changes whenever its tools are listed must not keep the catalog reading for ever."""
 
     def __init__(self, hook: Callable[[str], None] | None, pause_seconds: float = PAUSE_SECONDS) -> None:
         self.hook = hook
@@ -19,7 +19,7 @@ class Changes:
         self._last: dict[str, tuple[float, float]] = {}  # when a source was read, and how many readings were left then
         self._waiting: dict[str, asyncio.TimerHandle] = {}
 
-    def tell(self, source_id: str) -> None:
+    def notify(self, source_id: str) -> None:
         loop = asyncio.get_running_loop()
         if source_id in self._waiting:
             return

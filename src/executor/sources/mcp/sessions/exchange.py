@@ -1,7 +1,7 @@
 """One request under way, known to the transport that carries it.
 
 The SDK hands a failure of one HTTP request to no one, or to everyone on the connection. Its tasks do run in the context
-of anyone who sent the message, so the transport finds the request here, and tells it what became of it.
+of the sender, so the transport finds the request here, and reports what became of it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Exchange:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[None]:
-        """Ends with TimeoutError a little after the deadline, wherever that is by then: the deadline itself tells best
+        """Ends with TimeoutError a little after the deadline, wherever that is by then: the deadline itself knows best
         what happened."""
         async with asyncio.timeout_at(self.deadline + GRACE_SECONDS) as timeout:
             self._others.add(timeout)

@@ -46,7 +46,7 @@ HEADER_MISMATCH = -32020
 
 
 class RpcError(Exception):
-    """A JSON-RPC error: the request arrived and was not carried out, as far as the server tells."""
+    """A JSON-RPC error: the request arrived and was not carried out, as far as the server says."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -182,7 +182,7 @@ class McpSession:
         return result
 
     def _refusal(self, error: MCPError, exchange: Exchange) -> Exception:
-        """The SDK uses codes of its own that servers use as well: only the state of the connection tells them apart."""
+        """The SDK and servers use the same codes: only the state of the connection shows whose error it is."""
         if exchange.failure is not None:
             return exchange.failure
         if exchange.broken or (self._is_over() and error.code == mcp_types.CONNECTION_CLOSED):
@@ -205,13 +205,13 @@ class McpSession:
                 await self._begin(stack)
                 self._ready.set_result(None)
                 await self._over.wait()
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the edge of the SDK: told to whoever waits
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the edge of the SDK: raised in the caller that waits
             self._failure = self._explain(error)
         finally:
             self._over.set()
             if not self._ready.done():
                 self._ready.set_exception(self._failure or self._closed_error(Exchange(0)))
-                self._ready.exception()  # it may be that no one waits any more
+                self._ready.exception()  # perhaps no one waits
 
     async def _begin(self, stack: AsyncExitStack) -> None:
         async with Exchange(self._terms.open_seconds, opens=True).running(self.endpoint.display_name):
@@ -275,10 +275,10 @@ class McpSession:
         first = leaves[0]
         if isinstance(first, ExecutorError):
             raise first
-        told = str(first).splitlines()[0][:200] if str(first) else type(first).__name__
-        too_large = "byte limit" in told
+        reason = str(first).splitlines()[0][:200] if str(first) else type(first).__name__
+        too_large = "byte limit" in reason
         return SourceUnreachable(
-            f"can't communicate with {self.endpoint.display_name}: {told}",
+            f"can't communicate with {self.endpoint.display_name}: {reason}",
             hint="check that the address or command belongs to an MCP server",
             reason="too_large" if too_large else "protocol",
             sent=True,

@@ -58,7 +58,7 @@ def taken_out(tool: Tool, wrapper: str, structured: Any, blocks: list[Any]) -> A
 
 
 def unwrap_blocks(blocks: list[Any]) -> Any:
-    """One text is that text; anything else is told block by block."""
+    """One text is that text; anything else is given block by block."""
     if not blocks:
         return None
     if len(blocks) == 1 and is_text_block(blocks[0]):

@@ -16,7 +16,7 @@ RUNNERS = frozenset({"npx", "npm", "node", "bunx", "bun", "deno", "uvx", "uv", "
 
 def identifier(text: str) -> str:
     """Of `[A-Za-z0-9_]`, starting with a letter. Lookalikes of other alphabets can't pass for each other: a hash
-    tells names apart that lost letters."""
+    distinguishes names that lost letters."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     lost = any(c.isalnum() and not c.isascii() for c in plain)
     name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
@@ -36,7 +36,7 @@ def name_all(originals: Sequence[str], kept: Mapping[str, str]) -> dict[str, str
 
 
 def namespace_from(server_name: str, host: str, command: Sequence[str]) -> str:
-    """A namespace someone would choose: the server's own name without filler, else what the host or command tells."""
+    """A namespace someone would choose: the server's own name without filler, else from the host or command."""
     for text in (server_name, telling_word(command), telling_label(host)):
         words = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", text.rpartition("/")[2])]
         telling = [word for word in words if word not in NOISE and not word.isdigit()][:3]

@@ -11,7 +11,7 @@ UNSAID = Auth("credential", "unknown", "the server requires a credential")
 
 
 def challenge(status: int, headers: list[str], where: str) -> SourceUnreachable | None:
-    """None for a 403 that asks for nothing: then the answer itself is what there is to tell."""
+    """None for a 403 that asks for nothing: then the answer itself is all there is to report."""
     if status == 403 and not any(headers):
         return None
     found = challenges.asked_for(headers) or [UNSAID]

@@ -39,7 +39,7 @@ class Endpoint:
 
     @property
     def display_name(self) -> str:
-        """Fit for messages: arguments of a command may be secrets, so that only its first word is told."""
+        """Fit for messages: arguments of a command may be secrets, so only its first word is shown."""
         return f"the command `{printable(self.command[0])}`" if self.command else display_url(self.url)
 
     @property

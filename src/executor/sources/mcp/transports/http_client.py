@@ -1,7 +1,7 @@
-"""HTTP for the SDK, under the same rules as every other request of Executor.
+"""HTTP for the SDK, under the same restrictions as every other request of Executor.
 
 The SDK speaks through httpx2. This client reaches one origin only, at addresses that were checked, reads bounded
-answers, and tells a request (see `exchange`) exactly why it failed, where the SDK would only log it.
+answers, and reports to a request (see `exchange`) exactly why it failed, where the SDK would only log it.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                     await self._wait_for_turn()
                 return await self._exchange(request, exchange)
         except (SourceError, TimeoutError) as error:
-            told = error if isinstance(error, SourceError) else unreachable(self._origin, error, sent=True)
+            failure = error if isinstance(error, SourceError) else unreachable(self._origin, error, sent=True)
             if request.method != "POST":
-                raise told from error
-            # An exception here would end the connection for every other call on it: tell only the one concerned.
+                raise failure from error
+            # An exception here would end the connection for every other call on it: fail only the one concerned.
             if exchange is not None:
-                exchange.fail(told)
+                exchange.fail(failure)
             return httpx2.Response(202, request=request)
 
     def _seconds(self, request: httpx2.Request) -> float:
@@ -118,7 +118,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def _send(self, request: httpx2.Request, exchange: Exchange | None) -> httpx2.Response:
         content = request.stream
-        assert isinstance(content, httpx2.AsyncByteStream)  # noqa: S101 - tells the type
+        assert isinstance(content, httpx2.AsyncByteStream)  # noqa: S101 - for the type checker
         url = httpcore2.URL(
             scheme=request.url.raw_scheme, host=request.url.raw_host, port=request.url.port, target=request.url.raw_path
         )
@@ -132,7 +132,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise unreachable(self._origin, error, sent=False) from error
         except (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, OSError) as error:
             raise unreachable(self._origin, error, sent=exchange is None or exchange.sent) from error
-        assert not isinstance(answer.stream, bytes)  # noqa: S101 - tells the type
+        assert not isinstance(answer.stream, bytes)  # noqa: S101 - for the type checker
         stream = Body(answer.stream, self._origin, exchange, self._limit)
         return httpx2.Response(answer.status, headers=answer.headers, stream=stream, request=request)
 
@@ -160,7 +160,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             )
         if response.status_code >= 400:
             return await self._refuse(request, response)
-        assert isinstance(response.stream, Body)  # noqa: S101 - tells the type
+        assert isinstance(response.stream, Body)  # noqa: S101 - for the type checker
         if request.method != "GET" and (self._is_sse or not is_request(request)):
             await response.stream.read_on()  # of no interest to anyone
             await response.aclose()
@@ -371,8 +371,8 @@ def rpc_error(body: bytes) -> dict[str, Any]:
     error = message.get("error") if isinstance(message, dict) else None
     if not isinstance(error, dict) or type(error.get("code")) is not int:
         return {}
-    told = {"code": error["code"], "message": str(error.get("message", "")), "data": error.get("data")}
-    return {"jsonrpc": "2.0", "id": None, "error": told}
+    failure = {"code": error["code"], "message": str(error.get("message", "")), "data": error.get("data")}
+    return {"jsonrpc": "2.0", "id": None, "error": failure}
 
 
 def without_body(headers: httpx2.Headers) -> dict[str, str]:

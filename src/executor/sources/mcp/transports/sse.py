@@ -38,7 +38,7 @@ class EventStream(MessageStream):
         raise StopAsyncIteration
 
     async def send(self, item: SessionMessage) -> None:
-        """In the task of the sender: the transport tells its request (see `exchange`) of every failure."""
+        """In the task of the sender: the transport reports every failure to its request (see `exchange`)."""
         content = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         await self._client.post(self._post_to, content=content, headers={"Content-Type": "application/json"})
 

@@ -121,22 +121,22 @@ class Child(MessageStream):
     async def send(self, item: SessionMessage) -> None:
         """Runs in the task of anyone who sends, so that it is known which request has left."""
         pipe = self.process.stdin
-        assert pipe is not None  # noqa: S101 - tells the type
+        assert pipe is not None  # noqa: S101 - for the type checker
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         async with self._turn:
             is_refused = pipe.is_closing()
             if not is_refused:
                 pipe.write(data)
-                is_refused = pipe.is_closing()  # tried at once: no one reads it any more
+                is_refused = pipe.is_closing()  # tried at once: no one reads it now
             if is_refused:
                 raise SourceUnreachable(f"{self._where} has ended", hint="try again", reason="connect", sent=False)
             if (exchange := CURRENT.get()) is not None:
                 exchange.sent = True
-            with suppress(ConnectionError):  # the end of its output tells it better
+            with suppress(ConnectionError):  # the end of its output says it better
                 await pipe.drain()
 
     async def _line(self) -> bytes:
-        assert self.process.stdout is not None  # noqa: S101 - tells the type
+        assert self.process.stdout is not None  # noqa: S101 - for the type checker
         try:
             line = await self.process.stdout.readuntil(b"\n")
             await self._allowance.spend(len(line) + READ_COST)
@@ -151,8 +151,8 @@ class Child(MessageStream):
         return b""
 
     def _lost_error(self, what: str, reason: str) -> SourceUnreachable:
-        told = f"see why in {log}" if (log := self.complaints.log) else "run it in a terminal to see why"
-        hint = "request less: a page, a filter or a smaller range" if reason == "too_large" else told
+        hint = f"see why in {log}" if (log := self.complaints.log) else "run it in a terminal to see why"
+        hint = "request less: a page, a filter or a smaller range" if reason == "too_large" else hint
         return SourceUnreachable(f"{self._where} {what}", hint=hint, reason=reason, sent=True)
 
 
@@ -181,7 +181,7 @@ async def start_command(
         with their_end:
             process = await launch(endpoint, limit, their_end)
         complaints = Complaints(log_file)
-        assert process.stderr is not None  # noqa: S101 - tells the type
+        assert process.stderr is not None  # noqa: S101 - for the type checker
         listening = asyncio.create_task(complaints.collect(process.stderr, allowance))
         try:
             await check_start(endpoint, line)
@@ -205,8 +205,8 @@ async def launch(endpoint: Endpoint, limit: int, their_end: socket.socket) -> Pr
             limit=limit,
         )
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise not_started(endpoint, told) from error
+        hint = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise not_started(endpoint, hint) from error
 
 
 async def check_start(endpoint: Endpoint, line: socket.socket) -> None:
@@ -244,7 +244,7 @@ async def stop(process: Process, line: socket.socket, listening: asyncio.Task[No
 
 
 async def end(process: Process, line: socket.socket) -> None:
-    assert process.stdin is not None  # noqa: S101 - tells the type
+    assert process.stdin is not None  # noqa: S101 - for the type checker
     process.stdin.close()
 
     def has_ended() -> bool:

@@ -62,9 +62,9 @@ def start(command: list[str]) -> tuple[int, int]:
         finally:
             os._exit(NOT_STARTED)
     os.close(writing)
-    told = os.read(reading, 16)
+    message = os.read(reading, 16)
     os.close(reading)
-    return pid, int(told or b"0")
+    return pid, int(message or b"0")
 
 
 def given_environment() -> dict[str, str]:
@@ -129,7 +129,7 @@ def reap(leader: int) -> tuple[int | None, bool]:
 
 
 def kill_all() -> None:
-    """Stopped first, so that none starts another while the others are killed; again until there is none left."""
+    """Stopped first, so that none starts another while the others are killed; again until all are gone."""
     for _ in range(ROUNDS):
         signal_all(signal.SIGSTOP)
         signal_all(signal.SIGKILL)
@@ -148,7 +148,7 @@ def signal_all(number: int) -> None:
 
 
 def descendants() -> set[int] | None:
-    """Everything below this process. None where the system doesn't tell."""
+    """Everything below this process. None where the system doesn't say."""
     try:
         numbers = [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 - as above
     except OSError:

@@ -49,8 +49,8 @@ async def looked_up(files: Files, value: Any, at: str, depth: int = 0) -> Any:
         kept = await files.find(value["artifact"])
         if "size" in value and value["size"] != kept.size:
             raise refusal_of(f"{kept.id} has {kept.size:,} bytes, not {value['size']}", f"{at}/size")
-        name, told = value.get("filename") or value.get("name") or kept.name, value.get("contentType")
-        return {"artifact": kept, "filename": name, "contentType": told or kept.media_type}
+        name, media_type = value.get("filename") or value.get("name") or kept.name, value.get("contentType")
+        return {"artifact": kept, "filename": name, "contentType": media_type or kept.media_type}
     if depth < 2 and isinstance(value, dict):
         return {name: await looked_up(files, one, f"{at}/{name}", depth + 1) for name, one in value.items()}
     if depth < 2 and isinstance(value, list):

@@ -60,16 +60,16 @@ def payload(body: BodyBinding, value: Any) -> tuple[bytes | Upload, str]:
     return data, media_type
 
 
-def within(wanted: str, told: str) -> str:
+def within(wanted: str, declared: str) -> str:
     """The type of a body where the document names only a range, such as `image/*`."""
     kind = wanted.partition("/")[0].strip().lower()
-    if kind == "text" and not told:
+    if kind == "text" and not declared:
         return "text/plain; charset=utf-8"
     if kind in ("*", "application"):
-        told = told or "application/octet-stream"
-    if kind != "*" and not told.lower().startswith(f"{kind}/"):
-        raise refusal_of(f"`contentType` must be one of {wanted}, not {told[:80]!r}", "/body/contentType")
-    return safe_type(told, "body")
+        declared = declared or "application/octet-stream"
+    if kind != "*" and not declared.lower().startswith(f"{kind}/"):
+        raise refusal_of(f"`contentType` must be one of {wanted}, not {declared[:80]!r}", "/body/contentType")
+    return safe_type(declared, "body")
 
 
 def dump(value: Any) -> bytes:
@@ -90,9 +90,9 @@ def urlencode_body(body: BodyBinding, value: Any) -> bytes:
 def field(name: str, value: Any, encoding: EncodingBinding) -> Written:
     """How a form field is written. Objects without a style of their own are JSON, also inside lists."""
     style = encoding.get("style", "form")
-    is_told = "style" in encoding or "explode" in encoding
-    told = encoding.get("contentType", "")
-    content = "json" if (isinstance(value, dict) and not is_told) or (told and is_json(told)) else ""
+    is_declared = "style" in encoding or "explode" in encoding
+    declared = encoding.get("contentType", "")
+    content = "json" if (isinstance(value, dict) and not is_declared) or (declared and is_json(declared)) else ""
     explode = encoding.get("explode", style in ("form", "deepObject"))
     reserved = encoding.get("reserved", False)
     return {"name": name, "style": style, "explode": explode, "content": content, "reserved": reserved}
@@ -131,7 +131,7 @@ def parts_of(value: Any, encoding: EncodingBinding) -> list[Any]:
 
 
 def part_of(name: str, value: Any, encoding: EncodingBinding) -> tuple[bytes, bytes | Kept]:
-    told = encoding.get("contentType", "")
+    declared = encoding.get("contentType", "")
     head = f'Content-Disposition: form-data; name="{quote_name(name)}"'
     is_upload = isinstance(value, dict) and ("base64" in value or "artifact" in value) and set(value) <= PARTS_OF_FILE
     data: bytes | Kept
@@ -139,12 +139,12 @@ def part_of(name: str, value: Any, encoding: EncodingBinding) -> tuple[bytes, by
         data, own_type = file_content(value, f"/{name}")
         filename = (value.get("filename") or value.get("name")) if isinstance(value, dict) else None
         head += f'; filename="{quote_name(filename or name)}"'
-        allowed = encoding.get("contentTypes", told)
+        allowed = encoding.get("contentTypes", declared)
         content_type = own_type or chosen_type(allowed, type_by_name(filename)) or "application/octet-stream"
-    elif isinstance(value, dict | list) or (told and is_json(told)):
-        data, content_type = dump(value), chosen_type(told) or "application/json"
+    elif isinstance(value, dict | list) or (declared and is_json(declared)):
+        data, content_type = dump(value), chosen_type(declared) or "application/json"
     else:
-        data, content_type = text(value).encode("utf-8", "replace"), chosen_type(told)
+        data, content_type = text(value).encode("utf-8", "replace"), chosen_type(declared)
     if content_type:
         head += f"\r\nContent-Type: {safe_type(content_type, name)}"
     return head.encode() + b"\r\n\r\n", data
@@ -177,9 +177,9 @@ def type_by_name(filename: Any) -> str:
     return PACKED.get(packed, "application/octet-stream") if packed else found or ""
 
 
-def chosen_type(told: str, likely: str = "") -> str:
+def chosen_type(declared: str, likely: str = "") -> str:
     """Of the types that the document allows the likely one, else the first that is no range; else the likely one."""
-    named = [one.strip() for one in told.split(",") if one.strip()]
+    named = [one.strip() for one in declared.split(",") if one.strip()]
     if likely and any(fnmatchcase(likely, one.partition(";")[0].strip().lower()) for one in named):
         return likely
     return next((one for one in named if "*" not in one), "") or likely

@@ -196,7 +196,7 @@ class Page(HTMLParser):
 
 
 def recognise(request: SourceRequest, data: bytes, location: str, *, is_given: bool = False) -> Probe | None:
-    """What was given itself and says that it is such a document is not passed over: it is told what is wrong in it."""
+    """A location that claims to be such a document is not passed over: the error says what is wrong in it."""
     head = data[:200_000]
     where = display_url(location) or "the document"
     named = named_format(data, where) if is_given else None

@@ -1,4 +1,4 @@
-"""A document and the way along its `$ref`s, into the other documents it is made of."""
+"""A document and the way along its `$ref`s, into the other documents that belong to it."""
 
 from __future__ import annotations
 

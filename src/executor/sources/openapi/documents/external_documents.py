@@ -1,7 +1,7 @@
 """The other documents that a document refers to: which they are, and how they become one with it.
 
 References in a linked document are relative to its own address, so they are rewritten to absolute ones as soon as it
-is read; after that no one needs to know in which document a node stands.
+is read; after that no one needs to know which document a node comes from.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def holders(root: Any) -> Iterator[dict[str, Any]]:
 
 
 def is_enum(key: Any, part: Any) -> bool:
-    """A list of values that stands elsewhere: `enum: {$ref: countries.yaml}`."""
+    """A list of values that is elsewhere: `enum: {$ref: countries.yaml}`."""
     return key == "enum" and isinstance(part, dict) and isinstance(part.get("$ref"), str)
 
 

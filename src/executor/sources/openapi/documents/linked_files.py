@@ -1,4 +1,4 @@
-"""The files that a document is made of: fetched within bounds, in the same order each time."""
+"""The files that belong to a document: fetched within bounds, in the same order each time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def gather(
 
 
 async def fetch_all(uris: Sequence[str], fetch: Fetch, room: int) -> list[Fetched]:
-    """Contents, or why not, in the order of `uris`. None is asked for any more once there is no `room` left."""
+    """Contents, or why not, in the order of `uris`. Nothing more is fetched once there is no `room` left."""
     places = asyncio.Semaphore(AT_ONCE)
 
     async def fetch_one(uri: str) -> Fetched | None:
@@ -111,7 +111,7 @@ def fingerprint(uris: Iterable[str]) -> str:
 
 
 def known_again(uris: Iterable[str], prints: str) -> list[str]:
-    """Those of `uris` that the fingerprint was made of."""
+    """Those of `uris` that the fingerprint covers."""
     whole = base64.b64decode(prints)
     known = {whole[at : at + PRINT_BYTES] for at in range(0, len(whole), PRINT_BYTES)}
     return [uri for uri in uris if short_print(uri) in known]

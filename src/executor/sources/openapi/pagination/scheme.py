@@ -1,4 +1,4 @@
-"""Lists that come in pages: how the document says that they do, and how the next page is asked for."""
+"""Lists that come in pages: how the document says that they do, and how the next page is requested."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def find(
     own: str = "",
     depth: int = 0,
 ) -> list[str]:
-    """The way to the field that tells of the next page: at the top, or inside what usually holds such things.
+    """The way to the field that names the next page: at the top, or inside what usually holds such things.
 
     Inside an object about the next page, the parameter's `own` name is best, and an address is what is left.
     """

@@ -44,7 +44,7 @@ _SENTENCE = re.compile(r"[.;!?]\s|\n")
 
 
 def is_credential(name: str, place: str, description: str, schemes: Iterable[Scheme]) -> bool:
-    """By the document's own schemes, else by name and description. One that is told from data is never guessed."""
+    """By the document's own schemes, else by name and description. Never a guess where it could as well be data."""
     if any(is_scheme(name, place, one) for one in schemes):
         return True
     bare, said = plain(name), _SENTENCE.split(description.strip(), 1)[0]

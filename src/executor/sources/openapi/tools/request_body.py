@@ -51,7 +51,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`form` is how it is written (see `media.form_of`); `encoding` tells of fields that are not written as usual."""
+    """`form` is how it is written (see `media.form_of`); `encoding` describes fields that are not written as usual."""
 
     media_type: str
     form: str
@@ -94,7 +94,7 @@ def of_media(document: Document, media_type: str, media: dict[str, Any], require
     fields = body_fields(document, schema)
     if fields is None and form == "form" and isinstance(schema, dict) and schema.get("type") == "string":
         return Body(media_type, "text", {}, required, None)  # a form that is written out already
-    if fields is None:  # a form is made of fields, also where its schema says something else
+    if fields is None:  # a form consists of fields, also where its schema says something else
         fields, schema = Fields(open=True), {"type": "object"}
     return Body(media_type, form, schema, required, fields, encodings(document, form, fields, media.get("encoding")))
 
@@ -112,8 +112,8 @@ def encodings(document: Document, form: str, fields: Fields, raw: Any) -> dict[s
     found = {}
     given = {key_text(name): one for name, one in raw.items()} if isinstance(raw, dict) else {}
     for name in {**fields.properties, **given}:
-        told = given.get(name)
-        one = encoding(told if isinstance(told, dict) else {})
+        declared = given.get(name)
+        one = encoding(declared if isinstance(declared, dict) else {})
         if form == "multipart" and is_file(document, array_items(document, fields.properties.get(name)), one):
             one["file"] = True
         if one:
@@ -157,9 +157,9 @@ def is_file(document: Document, schema: Any, encoding: EncodingBinding | None = 
         return True
     if "contentMediaType" in schema and "contentEncoding" not in schema and types in (None, "string"):
         return not is_json(str(schema["contentMediaType"]))
-    told = (encoding or {}).get("contentType", "")
+    declared = (encoding or {}).get("contentType", "")
     is_plain = types is None and not any(key in schema for key in ("properties", "$ref", "items", "enum"))
-    return bool(told) and form_of(told) == "binary" and ("string" in named or is_plain)
+    return bool(declared) and form_of(declared) == "binary" and ("string" in named or is_plain)
 
 
 def body_fields(document: Document, schema: Any) -> Fields | None:
@@ -249,7 +249,7 @@ class Choice(dict[str, Any]):
 
 
 def add_choices(found: list[Any], schema: Any) -> None:
-    """Beyond the limit nothing is compared any more: any value will do."""
+    """Beyond the limit nothing is compared: any value will do."""
     for one in schema["anyOf"] if isinstance(schema, Choice) and schema else [schema]:
         if len(found) <= MAX_CHOICES and one not in found:
             found.append(one)

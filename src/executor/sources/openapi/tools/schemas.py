@@ -53,7 +53,7 @@ class Schemas:
         # Definitions that others inherit from, found since the last conversion.
         self._opened: set[str] = set()
         self._pending: list[tuple[str, str]] = []
-        # By identity, kept with what it was made of so that no other object can take its place, and how large it is:
+        # By identity, kept with its origin so that no other object can take its place, and how large it is:
         # every tool that uses it is stored with a copy.
         self._converted: dict[int, tuple[Any, Schema, int]] = {}
 
@@ -159,7 +159,7 @@ class Schemas:
         """A read-only property is required of answers only, so that it can't be demanded where definitions are shared.
 
         One that is required but not allowed at all would make every value wrong: then others are allowed too. One
-        that is declared in another part is repeated here, since types show it as required only where it stands.
+        that is declared in another part is repeated here, since types show it as required only where it is declared.
         """
         wanted, properties = schema.pop("required"), raw.get("properties") or {}
         if not isinstance(wanted, list):
@@ -272,7 +272,7 @@ TYPE_SLIPS = {
 
 
 def tidy_enum(schema: Schema) -> None:
-    """Values that their own type rules out are read as what they were meant to be: YAML makes numbers of `[1, 2]`."""
+    """Values that contradict their own type are read as what they were meant to be: YAML reads numbers in `[1, 2]`."""
     values, types = schema["enum"], schema.get("type")
     if not isinstance(values, list) or not values:
         del schema["enum"]

@@ -112,7 +112,7 @@ def list_servers(servers: Any) -> list[dict[str, Any]]:
 
 
 def origin_of(url: str) -> str:
-    """Empty for what is no address."""
+    """Empty for what is not an address."""
     try:
         return parse(url).origin
     except EgressRefused:

@@ -11,7 +11,7 @@ from executor.model.tool import ALL
 from executor.sources.tool_names import MAX_LENGTH, TAKEN, identifier, to_ascii, unique, words
 
 LENGTH = 60  # of a whole path, where that can be had
-SHORTEST = 16  # of its last part: below that it tells too little
+SHORTEST = 16  # of its last part: below that it says too little
 LONGEST = 56  # of its last part, also where the path is longer for that
 MANY = 5
 _KEPT = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,80}\.[A-Za-z][A-Za-z0-9_]{0,80}\Z")
@@ -30,7 +30,7 @@ VERBS = frozenset({"get", "list", "create", "update", "delete", "post", "put", "
 
 @dataclass(frozen=True, slots=True)
 class NameParts:
-    """What the name of an operation is made of."""
+    """The parts from which the name of an operation is built."""
 
     method: str
     path: str
@@ -174,7 +174,7 @@ def without_group(name: list[str], group: list[str], *, inner: bool = True) -> l
 
 
 def tells(rest: Sequence[str]) -> bool:
-    """Whether it is a name by itself: not a version, nor what is left of a sentence."""
+    """Whether it is a name on its own: not a version, nor what is left of a sentence."""
     text = "".join(rest)
     if not text or not rest[0][0].isalpha() or rest[0].lower() in JOINTS or rest[0].lower() == "v":
         return False

@@ -112,7 +112,7 @@ def whole_schema(schemas: Schemas, body: Body) -> Schema:
 
 
 def field_schema(schemas: Schemas, body: Body, name: str) -> Schema:
-    assert body.fields is not None  # noqa: S101 - only bodies made of fields are asked for one
+    assert body.fields is not None  # noqa: S101 - only bodies with fields have one
     raw = body.fields.properties[name]
     if not body.encoding.get(name, {}).get("file"):
         return schemas.convert(raw)

@@ -17,7 +17,7 @@ from executor.model.policy import Policy
 from executor.model.tool import Effect
 from executor.policy.decide import Subject, decide
 from executor.policy.drafts import in_order, remaining, with_policy
-from executor.policy.status import find_shadowed, standings
+from executor.policy.status import explain, find_shadowed
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_policy
@@ -57,19 +57,19 @@ async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
 @router.post("/test")
 @needs("read")
 async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
-    """Get what would happen to a call of this tool, and how every policy was evaluated. No call is made."""
+    """Get what would happen to a call of this tool, and how every policy was evaluated. Nothing is called."""
     subject, effect = await judge(here, body.path, body.arguments, body.actor)
     policies = (await here.executor.policies.of(here.workspace_id)).policies
     known = await names(here)
     decided = views.judgement_view(decide(subject, policies), policies, known)
-    rows: list[views.StandingView] = [
+    rows: list[views.PolicyStatusView] = [
         {
             "policy": views.policy_view(one.policy, known),
             "verdict": one.verdict,
             "why": one.why,
             "possible": one.possible,
         }
-        for one in standings(subject, policies)
+        for one in explain(subject, policies)
     ]
     unless = decide(subject, [one for one in policies if one.level == "source"])
     otherwise: views.OtherwiseView = {"action": unless.action, "reason": unless.reason}

@@ -12,7 +12,7 @@ DEFAULT_WAIT = 30
 MAX_TIMEOUT_MS = 3_600_000
 Wait = Annotated[float, Field(ge=0, le=MAX_WAIT, allow_inf_nan=False, description="seconds to wait for an outcome")]
 
-Told = Literal["whole", "preview"]  # of a result that is kept as an artifact
+ResultForm = Literal["whole", "preview"]  # of a result that is kept as an artifact
 
 
 class Body(BaseModel):
@@ -26,7 +26,7 @@ class NewExecution(Body):
     timeout_ms: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_MS)] | None = None
     typecheck: Literal["error", "warn", "off"] | None = None
     wait: Wait = DEFAULT_WAIT
-    result: Told = "whole"
+    result: ResultForm = "whole"
 
 
 class CheckedCode(Body):
@@ -44,7 +44,7 @@ class CompletedCode(CheckedCode):
 
 class Resume(Body):
     wait: Wait = DEFAULT_WAIT
-    result: Told = "whole"
+    result: ResultForm = "whole"
 
 
 class Condition(Body):

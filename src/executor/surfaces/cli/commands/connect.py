@@ -63,7 +63,7 @@ def _find(client: Client, client_id: str, agent: str) -> dict[str, Any]:
 
 
 def _kept_token(client: Client, settings: Settings, name: str) -> str:
-    """Of the agent of that name, which is made unless it is there and its token is kept."""
+    """Of the agent of that name, which is created unless it exists and its token is kept."""
     from executor.identity.local_tokens import agent_file, read_token
 
     kept = read_token(agent_file(settings.data_dir, name))

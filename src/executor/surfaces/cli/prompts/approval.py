@@ -15,7 +15,7 @@ from executor.surfaces.cli.prompts import credential, secret_input
 Answer = Literal["approve", "deny"]
 LEAVE = "leave"
 
-# Someone else decided, or time ran out, while the question stood here: the execution continues by that.
+# Someone else decided, or time ran out, while the prompt was open: that decision counts.
 OVERTAKEN = ("already_settled", "interaction_expired")
 
 
@@ -106,7 +106,7 @@ def _line(question: str, *, hidden: bool = False) -> str | None:
 
 
 def _forget_typed_ahead() -> None:
-    """What was typed before the question was shown is no answer to it."""
+    """What was typed before the prompt was shown is not an answer to it."""
     import termios
 
     with suppress(OSError, ValueError, termios.error):
@@ -133,7 +133,7 @@ def whole(client: Client, interaction: dict[str, Any]) -> dict[str, Any]:
 
 
 def say_how_to_go_on(view: dict[str, Any], shown: Collection[str] = ()) -> None:
-    """The exact commands, to be pasted. Questions that were `shown` already are only named."""
+    """The exact commands, to be pasted. Approvals that were `shown` already are only named."""
     execution_id = clean(view["executionId"])
     say(f"paused: execution {execution_id} needs a decision")
     for interaction in view.get("interactions") or ():

@@ -21,7 +21,7 @@ def needs_login(interaction: dict[str, Any]) -> bool:
 
 
 def check_may_give(client: Client) -> None:
-    """No one is asked for a secret that they may not give."""
+    """Only those who may provide a secret are prompted for it."""
     if "connect" not in client.get("/v1/auth/whoami")["permissions"]:
         raise Forbidden(
             "this token may not provide credentials", hint="a person can provide it, in a terminal or a browser"

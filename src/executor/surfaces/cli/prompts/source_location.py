@@ -87,7 +87,7 @@ def read_file(path: Path) -> dict[str, str]:
 
 
 def headers(given: Sequence[str]) -> dict[str, str]:
-    """`NAME`: its value is asked for, or read as a line of standard input. `NAME:VALUE` is for what tells nothing."""
+    """`NAME`: prompts for its value, or reads a line of standard input. `NAME:VALUE` is for what is not a secret."""
     found: dict[str, str] = {}
     for text in given:
         name, colon, value = (part.strip() for part in text.partition(":"))
@@ -102,7 +102,7 @@ def headers(given: Sequence[str]) -> dict[str, str]:
 
 
 def variables(given: Sequence[str], handed_on: Sequence[str] = ()) -> dict[str, str | None]:
-    """`NAME`: its value is asked for, or read as a line of standard input. `NAME=VALUE` is for what is no secret.
+    """`NAME`: prompts for its value, or reads a line of standard input. `NAME=VALUE` is for what is not a secret.
 
     Of those `handed_on` the daemon takes its own.
     """

@@ -16,7 +16,7 @@ type Props = {
   onOpen: (seq: number) => void;
 };
 
-/** One call: hatched while a human was waited for, then in the pattern of what came of it, with its sign. */
+/** One call: hatched while it waited for a person, then in the pattern and with the sign of its outcome. */
 export function Shape({ drawn, label, scale, width, held, open, onPoint, onOpen }: Props) {
   const { bar } = drawn;
   const { call } = bar;

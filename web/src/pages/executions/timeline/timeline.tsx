@@ -92,7 +92,7 @@ function Drawn({ bars, scale }: { bars: Bar[]; scale: Scale }) {
   );
 }
 
-/** The picture in a sentence, also for anyone who can't see it; each call is told in the list below. */
+/** The picture in a sentence, also for anyone who can't see it; each call is described in the list below. */
 function summary(bars: Bar[], scale: Scale): string {
   const lanes = Math.max(...bars.map((bar) => bar.lane)) + 1;
   const together = lanes > 1 ? `up to ${lanes} at a time` : "one at a time";

@@ -51,11 +51,11 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
     async def work(progress: Progress) -> views.AddedView:
         asked = replace(wanted, context=ReadContext(progress))
         added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
-        told = await first_hints(here, added, body.hints)
+        decided = await first_hints(here, added, body.hints)
         return {
             **views.source_view(added, secrets=True),
             "rules": await covering(here, added),
-            "hints": told,
+            "hints": decided,
             "defaults": views.approval_defaults_view(chosen_defaults(body.defaults)),
         }
 
@@ -195,8 +195,8 @@ async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.R
     new = NewChoice(Choice(tuple(body.include), tuple(body.exclude)), body.preview, check, here.actor)
 
     async def work(progress: Progress) -> views.RefreshedView:
-        upkeep = here.executor.catalog.lifecycle
-        return views.refreshed_view(await upkeep.choose(here.workspace_id, source, new, progress, by=here.actor))
+        lifecycle = here.executor.catalog.lifecycle
+        return views.refreshed_view(await lifecycle.choose(here.workspace_id, source, new, progress, by=here.actor))
 
     return with_progress(work) if wants_stream(here) else answer(await work(lambda text: None))
 

@@ -69,7 +69,7 @@ async def search(
 @router.get("/versions/{digest}")
 @needs("discover")
 async def version(here: Context, digest: str) -> Response:
-    """Get a tool as it was when a call was made: `digest` is the call's `schemaDigest`."""
+    """Get a tool as it was at the time of a call: `digest` is the call's `schemaDigest`."""
     return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
 
 
@@ -108,16 +108,16 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
     source = await here.executor.catalog.source(here.workspace_id, path.partition(".")[0])
     if source is None:
         raise NotFound(f"there is no tool {path[:200]}", hint="see `executor tools list`")
-    upkeep, given = here.executor.catalog.lifecycle, body.model_fields_set
+    lifecycle, given = here.executor.catalog.lifecycle, body.model_fields_set
     policies = (await here.executor.policies.of(here.workspace_id)).policies
     check = partial(check_renames, inherit_policies=body.inherit_rules)
     reworded: tuple[str, ...] = ()
     if "description" in given:
-        told = await upkeep.relabel(source, described_as(path, body.description), check, by=here.actor)
-        reworded = told.differences.reworded
+        changed = await lifecycle.relabel(source, described_as(path, body.description), check, by=here.actor)
+        reworded = changed.differences.reworded
     renames: tuple[Rename, ...] = ()
     if "path" in given:
-        renames = (await upkeep.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
+        renames = (await lifecycle.relabel(source, renamed_to(path, body.path), check, by=here.actor)).renames
     ended = find_ended(policies, source, renames)
     renamed: list[views.RenameView] = [{"was": one.old, "path": one.new} for one in renames]
     return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})

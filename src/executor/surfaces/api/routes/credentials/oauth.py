@@ -99,11 +99,11 @@ async def device(here: Context, body: Login) -> Answer[DeviceView]:
 @router.post("/device/ask")
 @needs("connect")
 async def ask_device(here: Context, body: AskDevice) -> Answer[DeviceStanding]:
-    """Get the state of a device login. The server is asked no sooner than it allows, however often you call this."""
-    standing = await here.executor.logins.ask_device(here.actor, body.flow)
-    done = standing.connected
+    """Get the state of a device login. The server is queried no sooner than it allows, however often you call this."""
+    state = await here.executor.logins.ask_device(here.actor, body.flow)
+    done = state.connected
     view = connection_view(done.connection, done.source.namespace) if done is not None else None
-    return answer({"status": standing.status, "interval": standing.interval, "connection": view})
+    return answer({"status": state.status, "interval": state.interval, "connection": view})
 
 
 @router.post("/credentials", status_code=201)

@@ -15,7 +15,7 @@ from executor.execution.submissions import Submission, checked_key
 from executor.model.execution import ExecutionFilter, Status
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.api.schemas.requests import MAX_WAIT, NewExecution, Resume, Told
+from executor.surfaces.api.schemas.requests import MAX_WAIT, NewExecution, ResultForm, Resume
 from executor.surfaces.api.sse import MOST, After, EventStream, LastEventId, Types, events_answer
 from executor.surfaces.http import long_wait
 from executor.surfaces.views import executions as views
@@ -104,7 +104,7 @@ async def show(
     execution_id: str,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False)] = 0,
     include: str = "",
-    result: Told = "whole",
+    result: ResultForm = "whole",
 ) -> Answer[views.ExecutionView]:
     """Get an execution. `include=calls,code` adds those; `heads` are the calls without arguments and results.
 
@@ -165,7 +165,7 @@ async def journal(
     here: Context,
     execution_id: str,
     seq: Annotated[int | None, Query(ge=0, le=MOST)] = None,
-    result: Told = "whole",
+    result: ResultForm = "whole",
 ) -> Answer[views.CallPage]:
     """List all calls, or the one with the number `seq`. `result=preview` leaves out large results."""
     return answer({"items": await _calls(here, execution_id, whole=result == "whole", seq=seq)})

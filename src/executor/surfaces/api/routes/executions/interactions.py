@@ -1,4 +1,4 @@
-"""/v1/interactions: what humans are asked, and their answers."""
+"""/v1/interactions: pending decisions, and their outcomes."""
 
 from __future__ import annotations
 

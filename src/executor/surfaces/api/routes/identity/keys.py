@@ -1,4 +1,4 @@
-"""/v1/keys and /v1/agents: what programs show to be let in. Each token is shown once, when it is made."""
+"""/v1/keys and /v1/agents: credentials of programs. Each token is shown once, when it is created."""
 
 from __future__ import annotations
 

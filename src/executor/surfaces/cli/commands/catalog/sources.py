@@ -115,7 +115,7 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
     source = client.follow("/v1/sources", body, progress=_progress, seconds=LOAD_SECONDS)
     _print_added(source, as_json)
     if source.get("hints") and not as_json:
-        sources_hints.told_or_asked(client, source, is_decided=given["hints"] is not None)
+        sources_hints.show_or_decide(client, source, is_decided=given["hints"] is not None)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:

@@ -33,12 +33,12 @@ def choose(source: str, everything: bool, preview: bool, yes: bool, as_json: boo
         raise InvalidRequest("pass filters or --everything", hint=hint)
     client = connect()
     body = {**filters, "preview": preview, "drop": yes}
-    told = _put_choice(client, source, body)
+    answer = _put_choice(client, source, body)
     if as_json:
-        emit_json(told)
+        emit_json(answer)
         return
-    emit(f"{'would choose' if preview else 'chose'} {chosen_from(told)} of {clean(told['namespace'])}")
-    show_paths(told)
+    emit(f"{'would choose' if preview else 'chose'} {chosen_from(answer)} of {clean(answer['namespace'])}")
+    show_paths(answer)
 
 
 def _put_choice(client: Client, source: str, body: dict[str, Any]) -> dict[str, Any]:

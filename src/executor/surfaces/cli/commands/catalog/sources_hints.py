@@ -19,30 +19,30 @@ SHOWN = 10
 def hints(source: str, decision: str | None, tools: tuple[str, ...], as_json: bool) -> None:
     """Show which tools an MCP server marks as read-only. With DECISION, trust these hints or stop trusting them.
 
-    Trust is a policy for the tools as they are now. If the server changes a tool or marks others, you are asked again.
+    Trust is a policy for the tools as they are now. If the server changes a tool or marks others, you decide again.
     """
     if tools and decision != "trust":
         raise click.UsageError("--tool is only for trust")
     client, path = connect(), f"/v1/sources/{segment(source)}/hints"
-    told = client.get(path) if decision is None else _put_decision(client, source, decision, list(tools) or None)
+    found = client.get(path) if decision is None else _put_decision(client, source, decision, list(tools) or None)
     if as_json:
-        emit_json(told)
+        emit_json(found)
         return
-    for one in told["claimed"]:
-        emit(f"{'trusted' if one in told['trusted'] else 'asked'}  {clean(one)}")
-    say(describe_hints(source, told))
+    for one in found["claimed"]:
+        emit(f"{'trusted' if one in found['trusted'] else 'asked'}  {clean(one)}")
+    say(describe_hints(source, found))
 
 
-def told_or_asked(client: Client, source: dict[str, Any], *, is_decided: bool) -> None:
+def show_or_decide(client: Client, source: dict[str, Any], *, is_decided: bool) -> None:
     """After a server was added: what it says, and in a terminal what you make of it. Whatever is unclear means ask."""
-    told, namespace = source["hints"], source["namespace"]
-    if not told["claimed"]:
+    found, namespace = source["hints"], source["namespace"]
+    if not found["claimed"]:
         return
     if is_decided or not interactive():
-        say(describe_hints(namespace, told))
+        say(describe_hints(namespace, found))
         return
-    names = ", ".join(clean(one) for one in told["claimed"][:SHOWN])
-    more = f" and {len(told['claimed']) - SHOWN} more" if len(told["claimed"]) > SHOWN else ""
+    names = ", ".join(clean(one) for one in found["claimed"][:SHOWN])
+    more = f" and {len(found['claimed']) - SHOWN} more" if len(found["claimed"]) > SHOWN else ""
     say(f"the server says that these tools only read: {names}{more}")
     question = "trust it, require approval for each call (ask), or choose?"
     answer = click.prompt(question, type=click.Choice(["trust", "ask", "choose"]), default="ask", err=True)
@@ -50,7 +50,7 @@ def told_or_asked(client: Client, source: dict[str, Any], *, is_decided: bool) -
         return
     wanted = None
     if answer == "choose":
-        wanted = [one for one in told["claimed"] if click.confirm(f"trust {clean(one)}?", default=False, err=True)]
+        wanted = [one for one in found["claimed"] if click.confirm(f"trust {clean(one)}?", default=False, err=True)]
     say(describe_hints(namespace, _put_decision(client, namespace, "trust" if wanted != [] else "ask", wanted)))
 
 
@@ -59,11 +59,11 @@ def _put_decision(client: Client, source: str, decision: str, tools: list[str] |
     return dict(client.request("PUT", f"/v1/sources/{segment(source)}/hints", body))
 
 
-def describe_hints(namespace: str, told: dict[str, Any]) -> str:
-    claimed, trusted = len(told["claimed"]), len(told["trusted"])
+def describe_hints(namespace: str, found: dict[str, Any]) -> str:
+    claimed, trusted = len(found["claimed"]), len(found["trusted"])
     if not claimed:
         return "the server marks none of its tools as read-only"
     if trusted == claimed:
-        return f"{trusted} tools are trusted as reads; undo with {program()} policies remove {clean(told['policyId'])}"
+        return f"{trusted} tools are trusted as reads; undo with {program()} policies remove {clean(found['policyId'])}"
     rest = f"the server marks {claimed} of its tools as read-only; {trusted} are trusted, the others need approval"
     return f"{rest}\nto trust it:\n  {program()} sources hints {clean(namespace)} trust"

@@ -29,7 +29,7 @@ def document(source: str, out: str | None, as_json: bool) -> None:
     """Print the document that a source was last read from. With --json, print details about it."""
     query = "?limit=1" if as_json and not out else ""
     answer = connect().raw(f"/v1/sources/{segment(source)}/document{query}", seconds=LOAD_SECONDS)
-    told = {
+    view = {
         "source": source,
         "mediaType": answer.headers.get("content-type", "").partition(";")[0],
         "size": int(answer.headers.get("x-document-size", 0)),
@@ -39,9 +39,9 @@ def document(source: str, out: str | None, as_json: bool) -> None:
     if out:
         _write(Path(out), answer.body)
     if as_json:
-        emit_json({**told, **({"file": out} if out else {})})
+        emit_json({**view, **({"file": out} if out else {})})
     elif out:
-        say(f"{told['size']:,} bytes written to {clean(out)}")
+        say(f"{view['size']:,} bytes written to {clean(out)}")
     elif sys.stdout.isatty():
         emit(_readable(answer.body))
     else:
@@ -92,8 +92,8 @@ def _lines(item: dict[str, Any]) -> list[str]:
     lines = [f"{SIGNS[item['change']]} {clean(item['path'])}"]
     for one in item["differences"]:
         was, now = clean(one["was"]), clean(one["now"])
-        told = f"{was} → {now}" if was and now else now or was
-        lines.append(f"    {clean(one['at'])}: {clean(one['what'])} {told}".rstrip())
+        view = f"{was} → {now}" if was and now else now or was
+        lines.append(f"    {clean(one['at'])}: {clean(one['what'])} {view}".rstrip())
     return [*lines, "    … and more"] if item["cut"] else lines
 
 
@@ -141,24 +141,24 @@ def preview(location: tuple[str, ...], kind: str, base_url: str, yes: bool, as_j
 
 
 def show_preview(client: Client, body: dict[str, Any], as_json: bool) -> None:
-    told = client.follow("/v1/sources/preview", body, progress=_progress, seconds=LOAD_SECONDS)
+    view = client.follow("/v1/sources/preview", body, progress=_progress, seconds=LOAD_SECONDS)
     if as_json:
-        emit_json(told)
+        emit_json(view)
         return
-    emit(f"{clean(told['name'])}: {chosen_from(told)}, in the namespace {clean(told['namespace'])}")
-    if groups := [f"{clean(one['filter'])} ({one['tools']})" for one in told["groups"][:GROUPS]]:
+    emit(f"{clean(view['name'])}: {chosen_from(view)}, in the namespace {clean(view['namespace'])}")
+    if groups := [f"{clean(one['filter'])} ({one['tools']})" for one in view["groups"][:GROUPS]]:
         say(f"to choose some of them, filter by: {', '.join(groups)}")
-    if told["tools"]:
+    if view["tools"]:
         emit(
             table(
-                [with_short_description(one) for one in told["tools"]],
+                [with_short_description(one) for one in view["tools"]],
                 {"path": "TOOL", "effect": "EFFECT", "description": "DESCRIPTION"},
             )
         )
-    if told["toolCount"] > len(told["tools"]):
-        say(f"… and {told['toolCount'] - len(told['tools'])} more")
-    if told["note"]:
-        say(f"note: {clean(told['note'])}")
+    if view["toolCount"] > len(view["tools"]):
+        say(f"… and {view['toolCount'] - len(view['tools'])} more")
+    if view["note"]:
+        say(f"note: {clean(view['note'])}")
 
 
 @click.command("rename")

@@ -106,15 +106,15 @@ def rename(path: str, new_path: str | None, reset: bool, inherit_rules: bool, as
     if bool(new_path) == reset:
         raise click.UsageError("pass a NEW_PATH or --reset")
     body = {"path": new_path or "", **({"inheritRules": True} if inherit_rules else {})}
-    told = connect().patch(f"/v1/tools/{segment(path)}", body)
+    answer = connect().patch(f"/v1/tools/{segment(path)}", body)
     if as_json:
-        emit_json(told)
+        emit_json(answer)
         return
-    for one in told["renamed"]:
+    for one in answer["renamed"]:
         emit(f"{clean(one['was'])} is now {clean(one['path'])}")
-    for policy in told["rules"]:
+    for policy in answer["rules"]:
         say(f"this policy allowed the tool and does not match its new path: {clean(policy)}")
-    if not told["renamed"]:
+    if not answer["renamed"]:
         say("no name has changed")
 
 
@@ -126,9 +126,9 @@ def reword(path: str, text: str | None, reset: bool, as_json: bool) -> None:
     """Set your own description of a tool. Agents find and understand it by this text."""
     if bool(text) == reset:
         raise click.UsageError("pass a TEXT or --reset")
-    told = connect().patch(f"/v1/tools/{segment(path)}", {"description": text or ""})
+    answer = connect().patch(f"/v1/tools/{segment(path)}", {"description": text or ""})
     emit_result(
-        told, f"{clean(path)} now has {'the description of its source' if reset else 'your description'}", as_json
+        answer, f"{clean(path)} now has {'the description of its source' if reset else 'your description'}", as_json
     )
 
 

@@ -154,15 +154,15 @@ def remove(connection: str, name: str, as_json: bool) -> None:
 def test(connection: str, name: str, as_json: bool) -> int:
     """Test a connection against the service with a call that changes nothing."""
     client = connect()
-    told = client.post(f"/v1/connections/{segment(find_connection(client, connection, name))}/test")
+    answer = client.post(f"/v1/connections/{segment(find_connection(client, connection, name))}/test")
     if as_json:
-        emit_json(told)
-    elif told["ok"]:
-        emit(f"ok: {clean(told['checked'])}")
+        emit_json(answer)
+    elif answer["ok"]:
+        emit(f"ok: {clean(answer['checked'])}")
     else:
-        emit(f"{clean(told['outcome'])}: {clean(told.get('error'))}")
-        say(f"hint: {clean(with_program(told.get('hint') or ''))}")
-    return exit_codes.COMPLETED if told["ok"] else exit_codes.FAILED
+        emit(f"{clean(answer['outcome'])}: {clean(answer.get('error'))}")
+        say(f"hint: {clean(with_program(answer.get('hint') or ''))}")
+    return exit_codes.COMPLETED if answer["ok"] else exit_codes.FAILED
 
 
 def find_connection(client: Client, text: str, name: str) -> str:

@@ -75,7 +75,7 @@ def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Cal
 
 
 def for_interaction(client: Client, body: dict[str, Any]) -> None:
-    """Begin the login that a question asks for, and wait until it is done. Nothing goes to standard output."""
+    """Begin the login that an interaction needs, and wait until it is done. Nothing goes to standard output."""
     before = read_connections(client)
     show_link(client, begin(client, "start", body, as_json=False), opens=True, show=say)
     say("waiting for your login; press Ctrl-C to stop waiting")
@@ -146,15 +146,15 @@ def by_device(client: Client, body: dict[str, Any], as_json: bool, *, wait: bool
     until, interval = time.monotonic() + WAIT_SECONDS * 3, shown["interval"]
     while time.monotonic() < until:
         time.sleep(interval)
-        standing = client.post("/v1/connections/oauth/device/ask", {"flow": shown["flow"]})
-        interval = standing["interval"]
-        if standing["status"] == "connected":
-            return print_connection(standing["connection"], as_json)
+        state = client.post("/v1/connections/oauth/device/ask", {"flow": shown["flow"]})
+        interval = state["interval"]
+        if state["status"] == "connected":
+            return print_connection(state["connection"], as_json)
     raise unfinished_error(body)
 
 
 def wait_for_connection(client: Client, body: dict[str, Any], before: dict[str, int]) -> dict[str, Any]:
-    """The connection: once it is there or has changed, or once the question that waits for it is settled."""
+    """The connection: once it is there or has changed, or once the interaction that waits for it is settled."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         settled = is_settled(client, body["interactionId"])
@@ -169,7 +169,7 @@ def wait_for_connection(client: Client, body: dict[str, Any], before: dict[str, 
 
 
 def matches(connection: dict[str, Any], body: dict[str, Any]) -> bool:
-    """A question names the connection that it wants, so for one of those the source is enough."""
+    """An interaction names the connection that it wants, so for one of those the source is enough."""
     if connection["source"] != body["source"] or connection["status"] != "ready":
         return False
     wanted = (body["name"] or "default", body["scope"])
@@ -177,7 +177,7 @@ def matches(connection: dict[str, Any], body: dict[str, Any]) -> bool:
 
 
 def is_settled(client: Client, interaction_id: str) -> bool:
-    """False without a question. No one logs in for one that was denied, cancelled or left too long."""
+    """False without an interaction. No one logs in for one that was denied, cancelled or left too long."""
     if not interaction_id:
         return False
     status = client.get(f"/v1/interactions/{segment(interaction_id)}")["status"]

@@ -49,16 +49,16 @@ def serve(host: str, port: int, token_file: Path | None, as_json: bool) -> int:
     with ports.bind(host, port) as listener:
         address = f"http://{bracket_host(host)}:{listener.getsockname()[1]}"
 
-        def tell() -> None:
+        def announce() -> None:
             if as_json:
                 emit_json({"address": address, "tokenFile": str(path)})
             say(f"sandbox host on {address}, token in {path}")
 
-        asyncio.run(_serve(settings, token, listener, tell))
+        asyncio.run(_serve(settings, token, listener, announce))
     return exit_codes.COMPLETED
 
 
-async def _serve(settings: Settings, token: str, listener: socket.socket, tell: Callable[[], None]) -> None:
+async def _serve(settings: Settings, token: str, listener: socket.socket, announce: Callable[[], None]) -> None:
     import uvicorn
 
     from executor.daemon.wiring.runtimes import Sandboxes
@@ -74,7 +74,7 @@ async def _serve(settings: Settings, token: str, listener: socket.socket, tell: 
             host, log_config=None, log_level="warning", access_log=False, server_header=False, ws="none",
             lifespan="off", timeout_graceful_shutdown=2,
         )  # fmt: skip
-        tell()
+        announce()
         await uvicorn.Server(config).serve(sockets=[listener])
         await host.close()
     finally:

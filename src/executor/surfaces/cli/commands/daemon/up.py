@@ -57,7 +57,7 @@ def _serve(settings: Settings, report_to: int | None) -> int:
     except DataDirectoryLocked:
         return exit_codes.COMPLETED  # another one won; anyone who started us waits for that one
     except ExecutorError as error:
-        return exit_codes.of_error(error)  # told through the pipe
+        return exit_codes.of_error(error)  # reported through the pipe
     return exit_codes.COMPLETED
 
 

@@ -116,6 +116,6 @@ def _write(path: Path, content: bytes, *, force: bool) -> None:
 @command.command("delete")
 @click.argument("artifact_id", metavar="ID")
 def delete(artifact_id: str, as_json: bool) -> None:
-    """Delete the content permanently. The record that it existed stays."""
+    """Delete the content permanently. The list still shows that it existed."""
     view = connect().delete(f"/v1/artifacts/{segment(artifact_id)}")
     emit_result(view, f"deleted {clean(view['id'])}", as_json)

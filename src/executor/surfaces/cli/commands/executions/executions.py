@@ -148,9 +148,9 @@ def replay(execution_id: str, as_json: bool) -> int:
         emit_json(report)
     else:
         emit(f"{'matches' if report['matches'] else 'differs'}: {quote_remote(report.get('detail') or 'same outcome')}")
-        if told := report.get("difference"):
-            emit(f"\nrecorded\n{_indent(json_text(told['recorded']))}")
-            emit(f"\nreplay\n{_indent(json_text(told['replayed']))}")
+        if difference := report.get("difference"):
+            emit(f"\nrecorded\n{_indent(json_text(difference['recorded']))}")
+            emit(f"\nreplay\n{_indent(json_text(difference['replayed']))}")
     return exit_codes.COMPLETED if report["matches"] else exit_codes.FAILED
 
 

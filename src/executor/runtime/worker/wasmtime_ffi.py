@@ -59,6 +59,7 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "wasm_config_new": (c_void_p, []),
     "wasmtime_config_epoch_interruption_set": (None, [c_void_p, c_bool]),
     "wasmtime_config_max_wasm_stack_set": (None, [c_void_p, c_size_t]),
+    "wasmtime_config_async_stack_size_set": (None, [c_void_p, c_uint64]),
     "wasmtime_config_memory_init_cow_set": (None, [c_void_p, c_bool]),
     "wasmtime_config_strategy_set": (None, [c_void_p, c_uint8]),
     "wasm_engine_new_with_config": (c_void_p, [c_void_p]),
@@ -147,6 +148,7 @@ class Engine:
         config = lib.wasm_config_new()
         lib.wasmtime_config_epoch_interruption_set(config, True)
         lib.wasmtime_config_max_wasm_stack_set(config, max_stack)
+        lib.wasmtime_config_async_stack_size_set(config, 2 * max_stack)  # not used, but must be the larger
         lib.wasmtime_config_memory_init_cow_set(config, True)
         self.pointer: int = lib.wasm_engine_new_with_config(config)
 
