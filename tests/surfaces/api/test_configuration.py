@@ -179,7 +179,7 @@ def test_only_the_plan_that_was_shown_is_applied(daemon: Daemon, notes: Notes) -
 
 
 def test_commands_modules_files_and_references_are_the_operators(daemon: Daemon, notes: Notes, tmp_path: Path) -> None:
-    admin = identities.invited(daemon, "admin")
+    admin = identities.invite(daemon, "admin")
     content = {
         "secrets": [{"name": "outside", "reference": "EXECUTOR_SECRET_X"}],
         "sources": [
