@@ -134,6 +134,13 @@ def _url(given: _Given) -> str:
     return text
 
 
+def _json(given: _Given) -> str:
+    """As text. What is wrong in it stops no daemon, so it is read later."""
+    import json
+
+    return given.value if isinstance(given.value, str) else json.dumps(given.value, default=str)
+
+
 def _reference(given: _Given) -> str:
     text = given.value.strip() if isinstance(given.value, str) else ""
     kind, _, where = text.partition(":")
@@ -224,6 +231,8 @@ class Settings:
     remote_callback_url: str = _setting("", _text)
     typecheck: str = _setting("error", _one_of("error", "warn", "off"))
     typecheck_unavailable: str = _setting("warn", _one_of("warn", "fail"))
+    tool_sources: str = _setting("", _json)
+    declared_file: Path | None = _setting(None, _path)  # noqa: RUF009 - it makes a field
 
     @classmethod
     def load(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -396,7 +405,7 @@ XDG = {
     "data": ("XDG_DATA_HOME", "~/.local/share"),
     "state": ("XDG_STATE_HOME", "~/.local/state"),
 }
-PATHS = ("data_dir", "state_dir", "vault_token_file", "remote_token_file", "oidc_client_secret")
+PATHS = ("data_dir", "state_dir", "vault_token_file", "remote_token_file", "oidc_client_secret", "declared_file")
 REFERENCES = ("oidc_client_secret",)
 CONVERTERS: dict[str, Callable[[_Given], Any]] = {
     f"{prefix}{one.name}": one.metadata["convert"]

@@ -1,4 +1,4 @@
-"""Attacks 83 to 85: on policies that allow, by tools and sources that they were not made for. Over the HTTP API."""
+"""Attacks 83 to 85 and 122: on policies that allow, by tools and sources they were not made for. Over the HTTP API."""
 
 from __future__ import annotations
 
@@ -333,4 +333,45 @@ def test_85_an_agent_renews_no_policy(daemon: Daemon, notes: Notes, namespace: s
     policy = allow(daemon, f"{namespace}.**")
     openapi(daemon, namespace, notes)
     assert daemon.post(f"/v1/policies/{policy}/renew", role=role).status == 403
+    assert is_asked(daemon, call(daemon, f"{namespace}.n.add", {"text": "x"}))
+
+
+# -- 122 approval defaults that nobody who may change policies agreed to --------------------------------------------
+
+
+def test_122_no_credential_of_an_agent_sets_approval_defaults(daemon: Daemon, notes: Notes, namespace: str) -> None:
+    """Defence: the routes need `administer`, as policies do."""
+    openapi(daemon, namespace, notes)
+    answer = daemon.request("PUT", f"/v1/sources/{namespace}/defaults", {"write": "allow"}, role="agent")
+    assert answer.status == 403
+    assert is_asked(daemon, call(daemon, f"{namespace}.n.add", {"text": "x"}))
+
+
+def test_122_code_that_adds_a_source_sets_no_approval_defaults(daemon: Daemon, notes: Notes, namespace: str) -> None:
+    """Defence: `ADD_SOURCE` has no such argument, and a request that code makes never carries any."""
+    for name in ("defaults", "defaultApproval", "approvalDefaults"):
+        adding = {"url": f"{notes.url}/openapi.json", "namespace": namespace, name: {"write": "allow"}}
+        view = call(daemon, "executor.sources.add", adding)
+        assert view["status"] == "failed" and view["error"]["code"] == "invalid_arguments", view
+
+
+def test_122_a_source_does_not_set_its_own_approval_defaults(daemon: Daemon, notes: Notes, namespace: str) -> None:
+    """Defence: they are rows of their own, and nothing that a kind makes of a document leads there."""
+    document = notes.document
+    claims = {"defaults": {"write": "allow"}, "x-defaults": {"write": "allow"}, "defaultWriteApproval": "auto"}
+    notes.document = lambda: {**document(), **claims}  # type: ignore[method-assign]
+    openapi(daemon, namespace, notes, options={})
+    assert daemon.get(f"/v1/sources/{namespace}/defaults").json["write"] is None
+    assert is_asked(daemon, call(daemon, f"{namespace}.n.add", {"text": "x"}))
+
+
+def test_122_a_new_source_of_the_same_namespace_has_no_approval_defaults(
+    daemon: Daemon, notes: Notes, namespace: str
+) -> None:
+    """Defence: they name the source by its id and go with it."""
+    openapi(daemon, namespace, notes, defaults={"write": "allow"})
+    assert call(daemon, f"{namespace}.n.add", {"text": "x"})["status"] == "completed"
+    daemon.request("DELETE", f"/v1/sources/{namespace}")
+    openapi(daemon, namespace, notes, inheritRules=True)
+    assert daemon.get(f"/v1/sources/{namespace}/defaults").json["write"] is None
     assert is_asked(daemon, call(daemon, f"{namespace}.n.add", {"text": "x"}))

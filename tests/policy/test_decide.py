@@ -144,3 +144,30 @@ def test_a_renamed_tool_is_denied_by_either_name_and_allowed_by_the_present_one(
     assert decide(renamed, [policy(0, "a.new", "allow")]).action == "allow"
     pages = Subject("a.new.all", "read", own_path="a.old.all")
     assert decide(pages, [policy(0, "a.old", "deny")]).action == "deny"
+
+
+@pytest.mark.parametrize("given", ["allow", "require_approval", "deny"])
+def test_a_default_of_the_source_gives_way_to_any_policy(given: Action) -> None:
+    default = policy(0, "shop.**", given, level="source", source_id="src_1", effect="write")
+    decision = decide(call(), [default])
+    assert (decision.action, decision.policy_id) == (given, "") and "source shop" in decision.reason
+    for action in STRICTNESS:
+        assert decide(call(), [default, policy(0, "shop.**", action)]).action == action
+    assert decide(call(effect="destructive"), [default]).action == "require_approval"
+    assert decide(replace(call(), source_id="src_2"), [default]).action == "require_approval"
+
+
+def test_a_tool_that_people_take_for_a_read_goes_by_the_default_for_reads() -> None:
+    taken = policy(0, "shop.orders.create", "allow", made_for=MadeFor("", frozenset({"d"}), basis="read"))
+    one = replace(call(), schema_digest="d", destination="")
+    write = policy(0, "shop.**", "deny", level="source", source_id="src_1", effect="write")
+    read = policy(1, "shop.**", "require_approval", level="source", source_id="src_1", effect="read")
+    assert decide(one, [taken, write]).action == "allow"
+    assert decide(one, [taken, write, read]).action == "require_approval"
+
+
+def test_the_default_of_one_effect_does_not_let_through_the_parts_of_a_document() -> None:
+    allowed = policy(0, "shop.**", "allow", level="source", source_id="src_1", effect="destructive")
+    part = replace(call("shop.mutation.pay"), parts=())
+    whole = replace(call("shop.graphql.mutate", "destructive"), parts=(part,))
+    assert decide(whole, [allowed]).action == "require_approval"

@@ -11,7 +11,7 @@ from executor.policy.visibility import visibility_of
 
 NEVER = Condition("/a", "equals", "nobody sends this")
 ACTIONS: list[Action] = ["allow", "require_approval", "deny"]
-LEVELS: list[Level] = ["organization", "workspace"]
+LEVELS: list[Level] = ["organization", "workspace", "source"]
 POLICIES = st.builds(
     lambda pattern, action, level, conditions, actor: Policy(
         "p", level, "o", 0, pattern, action, conditions, actor_id=actor

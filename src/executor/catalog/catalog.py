@@ -38,6 +38,7 @@ from executor.schemas.validation import Validator, compile_schema, invalid_argum
 from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
+from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.registry import Kinds
 from executor.sources.source_request import SourceRequest
 from executor.storage.catalog import search_entries, tool_versions
@@ -304,9 +305,15 @@ class Catalog:
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
     async def add_source(
-        self, workspace_id: str, request: SourceRequest, *, by: By = None, offer: Offer | None = None
+        self,
+        workspace_id: str,
+        request: SourceRequest,
+        *,
+        by: By = None,
+        offer: Offer | None = None,
+        on_insert: OnInsert | None = None,
     ) -> Source:
-        source = await self.lifecycle.add(workspace_id, request, by=by, offer=offer)
+        source = await self.lifecycle.add(workspace_id, request, by=by, offer=offer, on_insert=on_insert)
         if source.tool_count >= MANY_TOOLS:  # else the first search would wait for seconds
             self._indexes.prepare(workspace_id)
         return source

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from executor.model.tool import Effect
+
 Action = Literal["allow", "require_approval", "deny"]
-Level = Literal["organization", "workspace", "toolkit"]
+# A policy of a `source` is its approval default for one effect: it holds where no policy of another level does.
+Level = Literal["organization", "workspace", "toolkit", "source"]
+ApprovalDefaults = Mapping[Effect, Action]
 Basis = Literal["always", "read", "hints"]
 Test = Literal["equals", "one_of", "matches", "at_most", "at_least"]
 

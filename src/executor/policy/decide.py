@@ -19,7 +19,7 @@ BASES: dict[Basis, str] = {
     "read": "treated as a read",
     "hints": "trusted as a read because the server says so",
 }
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS: tuple[Level, ...] = ("organization", "workspace", "toolkit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,11 @@ class Subject:
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     """An organization's policy can only be tightened by a workspace's, and this by a toolkit's.
 
-    Without any policy, reads are allowed and, by the policies that say so, what people take for reads; all else needs
-    approval. `x.all` walks the pages of `x`: it is judged as both, and the stricter decision holds, so that a policy
-    about `x` can't be dodged by the longer name. In the same way a policy about the source's own name applies to a tool
-    that was renamed; only one about its present name allows it.
+    Without any policy, the approval defaults of the source decide, and without these the effect: reads are allowed and,
+    by the policies that say so, what people take for reads; all else needs approval.
+    `x.all` walks the pages of `x`: it is judged as both, and the stricter decision holds, so that a policy about `x`
+    can't be dodged by the longer name. In the same way a policy about the source's own name applies to a tool that was
+    renamed; only one about its present name allows it.
     Policies about the parts of a call apply to the call too; a default of theirs can't outdo one about the call itself.
     """
     whole, *parts = [_decide(one, policies) for one in (*names_of(subject), *subject.parts)]
@@ -86,13 +87,24 @@ def _decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     decided = [found for level in LEVELS if (found := first(subject, of_level(policies, level))) is not None]
     if decided:
         return strictest(decided)
+    taken = None
+    if subject.effect != "read":
+        taken = next((one for one in policies if one.is_about_reads and applies(one, subject)), None)
+    own = source_default(subject if taken is None else replace(subject, effect="read"), policies)
+    if own is not None and not (taken is not None and own.action == "allow"):
+        return own
+    if taken is not None:
+        return Decision("allow", taken.id, describe_policy(taken))
     if subject.effect == "read":
         return Decision("allow", "", "reads are allowed by default")
-    for policy in policies:
-        if policy.is_about_reads and applies(policy, subject):
-            return Decision("allow", policy.id, describe_policy(policy))
     what = "a write" if subject.effect == "write" else "a destructive call"
     return Decision("require_approval", "", f"{what} needs approval by default")
+
+
+def source_default(subject: Subject, policies: Sequence[Policy]) -> Decision | None:
+    """Without the id of a policy: like any default, it gives way to a policy about the call."""
+    found = first(subject, of_level(policies, "source"))
+    return replace(found, policy_id="") if found is not None else None
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
@@ -158,6 +170,9 @@ def find_outdated(subject: Subject, policies: Iterable[Policy]) -> Policy | None
 
 
 def describe_policy(policy: Policy) -> str:
+    if policy.level == "source":
+        namespace = policy.pattern.partition(".")[0]
+        return f"the default of the source {namespace} for {policy.effect} calls → {policy.action}"
     level = "" if policy.level == "workspace" else f"{policy.level} "
     conditions = f" with {len(policy.conditions)} condition(s)" if policy.conditions else ""
     because = f" ({BASES[policy.made_for.basis]})" if policy.is_about_reads and policy.made_for else ""

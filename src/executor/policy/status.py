@@ -27,6 +27,8 @@ class PolicyStatus:
 def explain(subject: Subject, policies: Sequence[Policy]) -> list[PolicyStatus]:
     """What became of every policy when a call was judged. It is `decide` that judges; this only reports.
 
+    Approval defaults of sources are left out: the reason of the decision names the one that decided.
+
     `possible` are those that could decide a call of the same tool, made by someone else or with other arguments.
     """
     deciding, subjects = decide(subject, policies).policy_id, list(judged_as(subject))
@@ -34,7 +36,9 @@ def explain(subject: Subject, policies: Sequence[Policy]) -> list[PolicyStatus]:
     leading = {found.policy_id for found in firsts if found is not None}
     reaching = candidates(subjects, policies)
     return [
-        replace(status_of(policy, subjects, deciding, leading), possible=policy.id in reaching) for policy in policies
+        replace(status_of(policy, subjects, deciding, leading), possible=policy.id in reaching)
+        for policy in policies
+        if policy.level in LEVELS
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from executor.model.policy import Action, Policy
+from executor.model.policy import Action, Level, Policy
 from executor.model.tool import ALL
 from executor.policy.decide import LEVELS
 from executor.policy.pattern import parse_pattern
@@ -29,27 +29,37 @@ class Visibility:
     """The same decision as `decide` makes, for a hundred thousand paths in one go.
 
     A tool is hidden only if every call of it is denied, with whatever arguments. `policies` are those of each level
-    that has any. Without the tool's effect, a policy about effects leaves it open. `own_paths` maps the current path of
-    each tool that people renamed to the path that its source gives it.
+    that has any. `defaults` are those of sources; they decide where nothing of `policies` or `reads` can. Without the
+    tool's effect, a policy about effects leaves it open. `own_paths` maps the current path of each tool that people
+    renamed to the path that its source gives it.
     """
 
     policies: tuple[tuple[CompiledPolicy, ...], ...]
     own_paths: Mapping[str, str] = field(default_factory=dict)
+    defaults: tuple[CompiledPolicy, ...] = ()
+    reads: tuple[CompiledPolicy, ...] = ()
 
     @property
     def key(self) -> Hashable:
-        return self.policies, tuple(self.own_paths.items())
+        return self.policies, tuple(self.own_paths.items()), self.defaults, self.reads
 
     def hides(self, path: str, effect: str = "") -> bool:
-        if (own := self.own_paths.get(path)) is not None and self._hides(own, effect):
+        if (own := self.own_paths.get(path)) is not None and self._denies(own, effect):
             return True
-        return self._hides(path, effect)
+        return self._denies(path, effect) or (bool(self.defaults) and self._defaults_deny(path, effect))
 
-    def _hides(self, path: str, effect: str) -> bool:
-        if path.endswith(ALL) and self._hides(path.removesuffix(ALL), effect):
+    def _denies(self, path: str, effect: str) -> bool:
+        if path.endswith(ALL) and self._denies(path.removesuffix(ALL), effect):
             return True
         given = tuple(path.split("."))
         return any(is_denied(level, given, effect) for level in self.policies)
+
+    def _defaults_deny(self, path: str, effect: str) -> bool:
+        if path.endswith(ALL) and self._defaults_deny(path.removesuffix(ALL), effect):
+            return True
+        given = tuple(path.split("."))
+        deciding = (one for level in (*self.policies, self.reads) for one in level)
+        return is_denied(self.defaults, given, effect) and not any(reaches(one, given, effect) for one in deciding)
 
 
 def visibility_of(
@@ -62,15 +72,17 @@ def visibility_of(
 
     None when nothing is denied.
     """
-    own = [one for one in policies if not one.is_about_reads]
-    mine = [one for one in own if not (actor_id and one.actor_id and one.actor_id != actor_id)]
+    mine = [one for one in policies if not (actor_id and one.actor_id and one.actor_id != actor_id)]
     if not any(policy.action == "deny" for policy in mine):
         return None
     current = [one for one in mine if is_of_use(one, namespaces)]
-    levels = (
-        tuple(compile_policy(one, actor_id, namespaces) for one in current if one.level == level) for level in LEVELS
-    )
-    return Visibility(tuple(level for level in levels if level), own_paths)
+
+    def compile_level(level: Level, *, reads: bool = False) -> tuple[CompiledPolicy, ...]:
+        found = (one for one in current if one.level == level and one.is_about_reads == reads)
+        return tuple(compile_policy(one, actor_id, namespaces) for one in found)
+
+    levels = tuple(found for level in LEVELS if (found := compile_level(level)))
+    return Visibility(levels, own_paths, compile_level("source"), compile_level("workspace", reads=True))
 
 
 def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:
@@ -87,14 +99,18 @@ def compile_policy(policy: Policy, actor_id: str, namespaces: Mapping[str, str])
 def is_denied(policies: Sequence[CompiledPolicy], given: tuple[str, ...], effect: str) -> bool:
     """A policy that may or may not hold: one that denies leaves it open, any other shows the tool."""
     for policy in policies:
-        if not covers(policy.pattern, given) or (policy.namespace and policy.namespace != given[0]):
-            continue
-        if policy.effect and effect and policy.effect != effect:
+        if not reaches(policy, given, effect):
             continue
         plain = policy.plain and (not policy.effect or effect != "")
         if plain or policy.action != "deny":
             return plain and policy.action == "deny"
     return False
+
+
+def reaches(policy: CompiledPolicy, given: tuple[str, ...], effect: str) -> bool:
+    if not covers(policy.pattern, given) or (policy.namespace and policy.namespace != given[0]):
+        return False
+    return not (policy.effect and effect and policy.effect != effect)
 
 
 def covers(wanted: tuple[str, ...], given: tuple[str, ...]) -> bool:

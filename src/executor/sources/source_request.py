@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from executor.model.credentials import Credential
+from executor.model.policy import ApprovalDefaults
 from executor.model.source import ALL_TOOLS, Choice
 from executor.sources.deprecated import OldRequestNames, accept_old_names
 from executor.sources.first_look import Explained, FirstLook
@@ -35,7 +36,8 @@ class Consent:
     later opens nothing. `runs_code`: a human saw what is going to be run (a command, a module to import).
     `by_operator`: that was the operator of this installation, who alone decides what runs on its machine. `by_code`:
     submitted code asked, and people have seen only the request. `inherit_policies`: an administrator agreed that the
-    policies which allow calls in its namespace apply to it too.
+    policies which allow calls in its namespace apply to it too. `approval_defaults`: what an administrator wants to
+    happen to calls that no policy decides about; submitted code has no say in it.
     """
 
     private_network: bool = False
@@ -44,6 +46,7 @@ class Consent:
     by_operator: bool = False
     by_code: bool = False
     inherit_policies: bool = False
+    approval_defaults: ApprovalDefaults = field(default_factory=dict)
 
     @property
     def origins(self) -> tuple[str, ...]:

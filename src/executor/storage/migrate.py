@@ -18,8 +18,11 @@ from executor.storage.database import open_engine, storage_error
 from executor.storage.tables import access  # noqa: F401 - its tables belong to the metadata
 from executor.storage.tables.core import metadata
 
-HEAD = "0015"
-KNOWN = ("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009", "0012", "0011", "0010", "0013", "0014", "0015")
+HEAD = "0016"
+KNOWN = (
+    *("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009"),
+    *("0012", "0011", "0010", "0013", "0014", "0015", "0016"),
+)
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Alembic's own table, exactly as it would make it.
 VERSION = sa.Table(

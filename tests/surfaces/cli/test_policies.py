@@ -131,3 +131,15 @@ def test_the_record_is_listed_checked_and_exported(shop: Cli) -> None:
     assert events[0]["id"] == 1 and len(events) > 5
     assert json.loads(shop("audit", "export", "--after", str(events[-1]["id"])).out)["type"] == "audit.exported"
     assert shop("audit", "list", "--since", "soon").code == 2
+
+
+def test_approval_defaults_of_a_source_are_shown_set_and_unset(shop: Cli) -> None:
+    assert "write        require_approval  (built-in default)" in shop("sources", "defaults", "trusted").out
+    assert "write        allow\n" in shop("sources", "defaults", "trusted", "--write", "allow").out
+    told = shop("sources", "defaults", "trusted", "--destructive", "deny", "--json").json
+    assert (told["read"], told["write"], told["destructive"]) == (None, "allow", "deny")
+    assert shop("call", CODE).out.strip() == '"lamp"'
+    shop("sources", "defaults", "trusted", "--write", "unset", "--destructive", "unset")
+    assert shop("call", CODE, "--json").json["status"] == "paused"
+    refused = shop("sources", "add", "https://example.invalid", "--default", "write=auto", "--yes")
+    assert refused.code == 2 and "EFFECT=ACTION" in refused.err

@@ -112,3 +112,18 @@ def test_a_servers_hints_are_trusted_tool_by_tool(visit: Open, daemon: Daemon, t
     expect(page.get_by_text("Each call needs approval")).to_be_visible()
     assert daemon.get("/v1/sources/srv/hints").json["trusted"] == []
     daemon.request("DELETE", "/v1/sources/srv")
+
+
+def test_approval_defaults_are_set_on_the_page_of_a_source(visit: Open, daemon: Daemon, tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(TOOLS))
+    body = {"command": [sys.executable, str(SERVER), str(file)], "namespace": "srv", "consent": True}
+    assert daemon.post("/v1/sources", body).status == 201
+    page = visit("/sources/srv/edit")
+    page.get_by_label("Writes").select_option("Allow")
+    page.get_by_role("button", name="Save the defaults").click()
+    expect(page.get_by_text("Saved the approval defaults")).to_be_visible()
+    assert daemon.get("/v1/sources/srv/defaults").json["write"] == "allow"
+    page = visit("/sources/srv?tool=srv.soft")
+    expect(page.get_by_text("The default of the source srv for")).to_be_visible()
+    daemon.request("DELETE", "/v1/sources/srv")

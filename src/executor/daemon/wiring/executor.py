@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from executor.catalog.catalog import Catalog
 from executor.checking.checker import Checker
 from executor.connections.connections import Connections
-from executor.daemon import data_files, installation, lock
+from executor.daemon import data_files, declared, installation, lock
 from executor.daemon.demo_host import DemoHost
 from executor.daemon.wiring import secrets
 from executor.daemon.wiring.issuers import Issuers
@@ -26,6 +26,7 @@ from executor.execution.approvals.permits import Permits
 from executor.execution.artifacts.files import FileStore, remove_left_over
 from executor.execution.builtins.tools import BUILTINS
 from executor.execution.calls.pipeline import CallPipeline
+from executor.execution.configuration.application import Configuration
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.engine import Engine
 from executor.execution.outcome import Outcome
@@ -123,6 +124,7 @@ class Executor:
             checks=checks,
             quotas=Quotas(database, self.feed, allowance_of(settings)),
         )
+        self.configuration = Configuration(database, self.catalog, self.connections, self.engine, tenancy)
 
     @cached_property
     def logins(self) -> Logins:
@@ -168,6 +170,9 @@ class Executor:
                 asyncio.create_task(executor._refresh_statistics()),
                 asyncio.create_task(executor._remove_left_over()),
             ]
+            if declared.is_given(settings):
+                applying = declared.apply_at_start(executor.configuration, settings, executor.tenancy)
+                executor._tasks.append(asyncio.create_task(applying))
             executor.catalog.lifecycle.start(settings.refresh_seconds)
         except BaseException:
             await database.close()

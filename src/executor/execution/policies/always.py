@@ -25,7 +25,12 @@ from executor.policy.pattern import matches
 from executor.sources.mcp.tools.hints import claims_to_read
 from executor.storage.catalog import policies, tools
 
-NEEDED: dict[Level, Permission] = {"organization": "manage", "workspace": "administer", "toolkit": "administer"}
+NEEDED: dict[Level, Permission] = {
+    "organization": "manage",
+    "workspace": "administer",
+    "toolkit": "administer",
+    "source": "administer",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class PolicyCache(ReadCache[str, PoliciesInForce]):
 
 
 def read_policies(c: Connection, workspace_id: str) -> PoliciesInForce:
-    found = tuple(policies.in_force(c, workspace_id))
+    found = (*policies.in_force(c, workspace_id), *policies.listing(c, workspace_id, "source"))
     named = any(one.source_id for one in found)
     namespaces = {one.id: one.namespace for one in sources.listing(c, workspace_id)} if named else {}
     conditional = any(one.conditions for one in found)

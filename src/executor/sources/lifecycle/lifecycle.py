@@ -22,8 +22,7 @@ from executor.sources.kind import Forgets, Kind, Probe
 from executor.sources.lifecycle import first_connection, namespaces, persistence, reader, renames
 from executor.sources.lifecycle import preview as previewing
 from executor.sources.lifecycle.consent import check_consent
-from executor.sources.lifecycle.first_connection import FirstConnection
-from executor.sources.lifecycle.persistence import NewChoice, Refreshed
+from executor.sources.lifecycle.persistence import NewChoice, OnInsert, Refreshed
 from executor.sources.lifecycle.preview import Preview
 from executor.sources.lifecycle.renames import Change, CheckRenames, Relabelled
 from executor.sources.registry import Kinds
@@ -71,15 +70,23 @@ class Lifecycle:
         return await previewing.preview(kind, request)
 
     async def add(
-        self, workspace_id: str, request: SourceRequest, *, by: By = None, offer: Offer | None = None
+        self,
+        workspace_id: str,
+        request: SourceRequest,
+        *,
+        by: By = None,
+        offer: Offer | None = None,
+        on_insert: OnInsert | None = None,
     ) -> Source:
         """Code may `offer` a connection, with which the source is read at once."""
-        kept: FirstConnection | None = None
         if offer is not None and self._connections is not None and isinstance(by, Execution):
             request = templates.apply_template(request)
-            request, kept = await first_connection.equip(self._connections, request, offer, by)
+            request, connection = await first_connection.equip(self._connections, request, offer, by)
+            on_insert = connection.keep
         kind, request = await self._resolve(request, workspace_id)
-        source = await persistence.add(self._database, kind, workspace_id, request, self._connections, by=by, kept=kept)
+        source = await persistence.add(
+            self._database, kind, workspace_id, request, self._connections, by=by, on_insert=on_insert
+        )
         self._forget(source)
         return source
 

@@ -35,7 +35,6 @@ from executor.model.tool import Skipped
 from executor.sources.documents import rows as packing
 from executor.sources.kind import Kind, Unchanged
 from executor.sources.lifecycle import namespaces, reader, tool_selection
-from executor.sources.lifecycle.first_connection import FirstConnection
 from executor.sources.lifecycle.labels import Labels, put_labels
 from executor.sources.lifecycle.tool_selection import Selection
 from executor.sources.source_request import Previous, Progress, SourceRequest, silent
@@ -45,6 +44,7 @@ from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
 
 HEADS = 500
+OnInsert = Callable[[Connection, Source], None]
 CheckDropped = Callable[[Connection, Source, Sequence[str]], None]
 CHECKPOINT = 6  # pieces of some hundred kilobytes each
 
@@ -76,8 +76,9 @@ async def add(
     connections: Connections | None = None,
     *,
     by: By = None,
-    kept: FirstConnection | None = None,
+    on_insert: OnInsert | None = None,
 ) -> Source:
+    """`on_insert` is part of the transaction that adds the source."""
     await check_namespace(database, workspace_id, request.namespace)
     filters = tool_selection.read_filters(kind, request.choice)
     loaded, error = await reader.first(kind, request)
@@ -106,11 +107,13 @@ async def add(
         sources.insert(c, sealed, by=by)
         if not request.consented.inherit_policies:
             policies.exclude(c, sealed, by=by)
+        if request.consented.approval_defaults and not request.consented.by_code:
+            policies.put_approval_defaults(c, sealed, request.consented.approval_defaults, by=by)
         tools.show(c, sealed, generation)
         if document is not None:
             source_documents.put(c, sealed, document)
-        if kept is not None:
-            kept.keep(c, sealed)
+        if on_insert is not None:
+            on_insert(c, sealed)
         return sealed
 
     try:

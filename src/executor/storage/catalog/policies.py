@@ -1,20 +1,26 @@
-"""Policies: an ordered list for each organization, workspace and toolkit. Every change raises the policy revisions."""
+"""Policies: an ordered list for each organization, workspace and toolkit. Every change raises the policy revisions.
+
+The approval defaults of sources are policies of the level `source`. Their owner is the workspace, and each names its
+source, so that another source of the same namespace has nothing of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
-from executor.model.policy import Condition, Level, MadeFor, Policy
+from executor.model.policy import Action, ApprovalDefaults, Condition, Level, MadeFor, Policy
 from executor.model.source import Source
+from executor.model.tool import Effect
+from executor.policy.approval_defaults import find_loosened
 from executor.storage.executions import events
-from executor.storage.executions.events import By
+from executor.storage.executions.events import By, author
 from executor.storage.rows import WORDS, RowMapper, Stored, dump, load
 from executor.storage.tables.core import policies, sources, workspaces
 
@@ -114,6 +120,7 @@ def names_namespace(policy: Policy, namespace: str) -> bool:
 
 def retire(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
     """The source is gone: policies that allowed calls of nothing else hold no longer; others forget it."""
+    _remove_approval_defaults(c, source)
     ended = []
     for policy in in_force(c, source.workspace_id):
         rest = replace(policy, excluded=tuple(one for one in policy.excluded if one != source.id))
@@ -163,6 +170,46 @@ def distrust(c: Connection, source: Source, digests: Collection[str]) -> None:
             )
             _raise_revision(c, source.workspace_id)
             events.append(c, source.workspace_id, "policy.restrained", _facts(rest))
+
+
+def approval_defaults(c: Connection, source: Source) -> ApprovalDefaults:
+    own = [one for one in listing(c, source.workspace_id, "source") if one.source_id == source.id]
+    return {cast("Effect", one.effect): one.action for one in own}
+
+
+def put_approval_defaults(c: Connection, source: Source, defaults: ApprovalDefaults, *, by: By = None) -> None:
+    """Instead of those it has. The event names both."""
+    before = approval_defaults(c, source)
+    if before == defaults:
+        return
+    _remove_approval_defaults(c, source)
+    for effect, action in defaults.items():
+        c.execute(sa.insert(policies), _rows.values(_approval_default(source, effect, action, author(by)[0])))
+    _raise_revision(c, source.workspace_id)
+    facts: dict[str, Any] = {"id": source.id, "namespace": source.namespace}
+    facts |= {"before": dict(before), "after": dict(defaults), "loosened": find_loosened(before, defaults)}
+    events.append(c, source.workspace_id, "source.defaults", facts, by=by)
+
+
+def _approval_default(source: Source, effect: Effect, action: Action, by: str) -> Policy:
+    return Policy(
+        new_id("pol"),
+        "source",
+        source.workspace_id,
+        0,
+        f"{source.namespace}.**",
+        action,
+        source_id=source.id,
+        effect=effect,
+        created_by=by,
+        created_at=now_ms(),
+    )
+
+
+def _remove_approval_defaults(c: Connection, source: Source) -> None:
+    t = policies.c
+    own = (t.level == "source", t.owner_id == source.workspace_id, t.source_id == source.id)
+    c.execute(sa.delete(policies).where(*own))
 
 
 def revision(c: Connection, workspace_id: str) -> int:

@@ -202,6 +202,19 @@ policies = sa.Table(
     sa.Index(None, "level", "owner_id", "position"),
 )
 
+# What a configuration file or the environment has made, so that it is known from what people added by hand.
+declarations = sa.Table(
+    "declarations",
+    metadata,
+    sa.Column("workspace_id", sa.String, sa.ForeignKey("workspaces.id"), primary_key=True),
+    sa.Column("noun", sa.String, primary_key=True),
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("origin", sa.String, nullable=False),
+    sa.Column("resource_id", sa.String, nullable=False),
+    sa.Column("digest", sa.String, nullable=False),
+    sa.Column("applied_at", sa.BigInteger, nullable=False),
+)
+
 executions = sa.Table(
     "executions",
     metadata,

@@ -17,7 +17,7 @@ from executor.errors import ExecutorError
 from executor.surfaces.api import oauth_pages
 from executor.surfaces.api.context import EdgeRoute, needs
 from executor.surfaces.api.json_response import answer
-from executor.surfaces.api.routes import audit, policies, status, well_known
+from executor.surfaces.api.routes import audit, configuration, policies, status, well_known
 from executor.surfaces.api.routes.catalog import catalog, source_history, sources, templates, tools
 from executor.surfaces.api.routes.credentials import connections, oauth, secrets
 from executor.surfaces.api.routes.executions import artifacts, events, executions, interactions
@@ -36,6 +36,7 @@ NOUNS = (
     tools,
     catalog,
     policies,
+    configuration,
     events,
     audit,
     status,

@@ -60,6 +60,7 @@ COMMANDS = {
     "secrets": "Store and rotate secrets (write-only).",
     "tools": "Find tools and read their signatures.",
     "policies": "Manage policies: allow, require approval or deny.",
+    "config": "Check, compare and apply a file of sources, policies and more.",
     "audit": "Show, verify and export the audit log.",
     "web": "Open the web UI, signed in.",
     "login": "Sign in with a browser, using a one-time link.",

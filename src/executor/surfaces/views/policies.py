@@ -113,8 +113,16 @@ class PolicyStatusView(TypedDict):
     possible: bool
 
 
+class OtherwiseView(TypedDict):
+    action: Action
+    reason: str
+
+
 class DecisionView(JudgementView):
+    """`otherwise` is what happens where no policy decides: by the source's approval default, or by the effect."""
+
     effect: Effect
+    otherwise: OtherwiseView
     rules: list[PolicyStatusView]
 
 

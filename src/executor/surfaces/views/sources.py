@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 from typing_extensions import TypedDict
 
 from executor.model.known_keys import KnownConfig
+from executor.model.policy import Action, ApprovalDefaults
 from executor.model.source import Choice, Source, SourceStatus, choice_of, hosted_as
 from executor.model.tool import Effect
+from executor.policy.approval_defaults import WITHOUT
 from executor.surfaces.views.base import SchemaDifference, time
 
 if TYPE_CHECKING:
@@ -216,6 +218,27 @@ def hints_view(hints: Hints) -> HintsView:
     return {"claimed": list(hints.claimed), "trusted": list(hints.trusted), "policyId": policy_id}
 
 
+class ApprovalDefaultsView(TypedDict):
+    """What happens to calls of each effect that no policy decides about; null where nothing is set for the source.
+
+    `inForce` is what happens then.
+    """
+
+    read: Action | None
+    write: Action | None
+    destructive: Action | None
+    inForce: dict[Effect, Action]
+
+
+def approval_defaults_view(defaults: ApprovalDefaults) -> ApprovalDefaultsView:
+    return {
+        "read": defaults.get("read"),
+        "write": defaults.get("write"),
+        "destructive": defaults.get("destructive"),
+        "inForce": {**WITHOUT, **defaults},
+    }
+
+
 class CoveringPolicy(TypedDict):
     """A policy that allows calls in the namespace of a source. An older one applies to it only by consent."""
 
@@ -225,10 +248,12 @@ class CoveringPolicy(TypedDict):
 
 
 class AddedView(SourceView):
-    """`rules` are policies that already cover its namespace; `hints` are those of an MCP server."""
+    """`rules` are policies that already cover its namespace; `hints` are those of an MCP server; `defaults` decide
+    where no policy does."""
 
     rules: NotRequired[list[CoveringPolicy]]
     hints: NotRequired[HintsView | None]
+    defaults: NotRequired[ApprovalDefaultsView]
 
 
 class RefreshedView(SourceView):

@@ -16,6 +16,7 @@ import { Ago } from "@/ui/time";
 import { tell } from "@/ui/toast";
 import { ToolChoice } from "./choice";
 import { Connections } from "./connections";
+import { ApprovalDefaults } from "./defaults";
 import { ServerHints } from "./hints";
 import { path } from "./queries";
 import { Refresh } from "./refresh";
@@ -43,6 +44,7 @@ export function EditSourcePage() {
             <Connections source={found} />
             {may && <ToolChoice key={`${found.id} ${found.refreshedAt}`} source={found} />}
             {may && found.kind === "mcp" && <ServerHints source={found} />}
+            {may && <ApprovalDefaults source={found} />}
             {may && <Naming source={found} />}
             <About source={found} />
             {may && <Remove source={found} />}

@@ -101,7 +101,6 @@ function InForce({ path }: { path: string }) {
 function PossiblePolicies({ path, decision, policies }: { path: string; decision: Decision; policies: Policy[] }) {
   const last = policies.at(-1);
   const covered = last && last.conditions.length === 0 && !last.actorId;
-  const read = decision.effect === "read";
   return (
     <section aria-label="Policies for this tool" className="basis-full text-xs">
       <p className="mb-1 text-dim">It depends on the call. The first matching policy wins:</p>
@@ -121,8 +120,8 @@ function PossiblePolicies({ path, decision, policies }: { path: string; decision
         ))}
         {!covered && (
           <li className="flex items-baseline gap-1.5 text-dim">
-            <ActionBadge action={read ? "allow" : "require_approval"} />
-            Otherwise: {read ? "reads are allowed" : "other calls need approval"} by default
+            <ActionBadge action={decision.otherwise.action} />
+            Otherwise: {visible(decision.otherwise.reason)}
           </li>
         )}
       </ol>

@@ -71,7 +71,9 @@ async def test(here: Context, body: PolicyTest) -> Answer[views.DecisionView]:
         }
         for one in explain(subject, policies)
     ]
-    return answer({**decided, "effect": effect, "rules": rows})
+    unless = decide(subject, [one for one in policies if one.level == "source"])
+    otherwise: views.OtherwiseView = {"action": unless.action, "reason": unless.reason}
+    return answer({**decided, "effect": effect, "otherwise": otherwise, "rules": rows})
 
 
 @router.post("/matches")

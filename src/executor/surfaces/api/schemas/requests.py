@@ -112,6 +112,18 @@ class Deny(Body):
 Filters = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=100)]
 
 
+Action = Literal["allow", "require_approval", "deny"]
+
+
+class ApprovalDefaults(Body):
+    """What happens to calls of each effect that no policy decides about. An effect that is left out, or null, has the
+    built-in default."""
+
+    read: Action | None = None
+    write: Action | None = None
+    destructive: Action | None = None
+
+
 class NewSource(Body):
     """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`.
 
@@ -137,6 +149,7 @@ class NewSource(Body):
     include: Filters = []
     exclude: Filters = []
     hints: Literal["trust", "ask"] = "ask"
+    defaults: ApprovalDefaults = ApprovalDefaults()
 
 
 class HintsDecision(Body):
@@ -240,3 +253,20 @@ class Provided(Body):
 class NewConnection(Provided):
     source: Annotated[str, Field(min_length=1, max_length=100)]
     replace: bool = False
+
+
+class ConfigurationText(Body):
+    """The `text` of a file, with a `name` that ends in .toml, .yaml, .yml or .json; without a text, what the daemon
+    applies when it starts. `prune` removes what was declared before and no longer is."""
+
+    text: Annotated[str, Field(max_length=1_000_000)] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=4096)] = "executor.toml"
+    folder: Annotated[str, Field(max_length=4096)] = ""
+    prune: bool = False
+
+
+class NewConfiguration(ConfigurationText):
+    """`expected` is the digest of the plan that a person saw, `consent` that they agreed to the commands in it."""
+
+    expected: Annotated[str, Field(max_length=100)] = ""
+    consent: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from fastapi import APIRouter
 from starlette.responses import StreamingResponse
@@ -12,8 +13,10 @@ from executor.errors import InvalidRequest
 from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.dependents import check_dropped
 from executor.execution.policies.administration import list_covering
+from executor.execution.policies.approval_defaults import find_approval_defaults, set_approval_defaults
 from executor.execution.policies.trusted_hints import KIND as MCP
 from executor.execution.policies.trusted_hints import Trust, decide_hints, find_hints
+from executor.model import policy as model
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import refusal_of
 from executor.model.source import HOSTED, Choice, Source
@@ -25,7 +28,7 @@ from executor.sources.source_request import Consent, Progress, ReadContext, Sour
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.progress import with_progress
-from executor.surfaces.api.schemas.requests import HintsDecision, NewSource, SourceChange, ToolChoice
+from executor.surfaces.api.schemas.requests import ApprovalDefaults, HintsDecision, NewSource, SourceChange, ToolChoice
 from executor.surfaces.api.sse import wants_stream
 from executor.surfaces.views import sources as views
 
@@ -60,7 +63,12 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
         asked = replace(wanted, context=ReadContext(progress))
         added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
         decided = await first_hints(here, added, body.hints)
-        return {**views.source_view(added, secrets=True), "rules": await covering(here, added), "hints": decided}
+        return {
+            **views.source_view(added, secrets=True),
+            "rules": await covering(here, added),
+            "hints": decided,
+            "defaults": views.approval_defaults_view(chosen_defaults(body.defaults)),
+        }
 
     if wants_stream(here):
         return with_progress(work)
@@ -167,6 +175,29 @@ async def first_hints(here: Context, added: Source, trust: Trust) -> views.Hints
     return views.hints_view(await find_hints(here.executor.database, added))
 
 
+@router.get("/{source}/defaults")
+@needs("read")
+async def show_defaults(here: Context, source: str) -> Answer[views.ApprovalDefaultsView]:
+    """Get what happens to calls of a source that no policy decides about, by their effect."""
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(views.approval_defaults_view(await find_approval_defaults(here.executor.database, found)))
+
+
+@router.put("/{source}/defaults")
+@needs("administer")
+async def put_defaults(here: Context, source: str, body: ApprovalDefaults) -> Answer[views.ApprovalDefaultsView]:
+    """Set what happens to calls of a source that no policy decides about. Pending approvals are requested again."""
+    found = await present(here.executor.database, here.workspace_id, source)
+    wanted = chosen_defaults(body)
+    return answer(
+        views.approval_defaults_view(await set_approval_defaults(here.executor.database, found, wanted, by=here.actor))
+    )
+
+
+def chosen_defaults(body: ApprovalDefaults) -> model.ApprovalDefaults:
+    return cast("model.ApprovalDefaults", body.model_dump(exclude_none=True))
+
+
 @router.put("/{source}/choice")
 @needs("administer")
 async def choose(here: Context, source: str, body: ToolChoice) -> Answer[views.RefreshedView] | StreamingResponse:
@@ -215,6 +246,7 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
             inherit_policies=body.inherit_rules,
             private_network=True,
             by_operator=by.may("operate"),
+            approval_defaults=chosen_defaults(body.defaults),
         ),
     )
 

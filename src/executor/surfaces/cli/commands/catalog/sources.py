@@ -9,7 +9,7 @@ from executor.errors import ExecutorError, InvalidRequest
 from executor.sources import placeholders
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.commands.catalog import sources_choose, sources_hints, sources_inspect
+from executor.surfaces.cli.commands.catalog import sources_choose, sources_defaults, sources_hints, sources_inspect
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.main import group
 from executor.surfaces.cli.output import (
@@ -71,6 +71,13 @@ command = group("sources")
     type=click.Choice(["trust", "ask"]),
     help="Whether to trust an MCP server's read-only hints. Default: prompt in a terminal, otherwise `ask`.",
 )
+@click.option(
+    "--default",
+    "defaults",
+    multiple=True,
+    metavar="EFFECT=ACTION",
+    help="What happens to calls that no policy decides about, such as write=deny. Repeatable.",
+)
 @click.option("--preview", is_flag=True, help="Show what would be added without adding it.")
 @click.option("--inherit-rules", is_flag=True, help="Apply existing policies that allow calls in this namespace.")
 @click.option("--yes", is_flag=True, help="Consent to running the command or importing the module.")
@@ -89,6 +96,8 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
     body = {**_options(given), **source_location.read_location(location, templates)}
     body = with_options(body, options_of(given))
+    if defaults := sources_defaults.read_defaults(given["defaults"]):
+        body["defaults"] = defaults
     if names := source_location.variables(given["variables"], given["handed_on"]):
         body = with_options(body, {"env": names})
     if template := templates.get(str(body.get("location"))):
@@ -322,5 +331,6 @@ def _progress(text: str) -> None:
 
 
 for one in (sources_inspect.document, sources_inspect.changes, sources_inspect.dependents, sources_inspect.preview,
-            sources_inspect.rename, sources_choose.choose, sources_hints.hints):  # fmt: skip
+            sources_inspect.rename, sources_choose.choose, sources_hints.hints,
+            sources_defaults.defaults):  # fmt: skip
     command.add_command(one)

@@ -1,0 +1,1 @@
+"""Configuration that people keep in a file: sources, policies, secrets by reference and roles of members."""
