@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { get, put } from "@/api/client";
+import { write } from "@/api/json";
 import type { components } from "@/api/schema";
 import type { Source } from "@/api/types";
 import { command } from "@/text/code";
@@ -33,7 +34,7 @@ export function ApprovalDefaults({ source }: { source: Source }) {
       about="For calls that no policy of the organization or workspace decides about. Pending approvals are requested again"
     >
       <Loaded asked={asked} rows={2}>
-        {(defaults) => <Chosen key={JSON.stringify(defaults)} source={source} defaults={defaults} />}
+        {(defaults) => <Chosen key={write(defaults)} source={source} defaults={defaults} />}
       </Loaded>
     </Section>
   );
