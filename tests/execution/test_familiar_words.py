@@ -28,7 +28,8 @@ def examples() -> list[tuple[str, str]]:
     """Each once: the README shows the same as the page about sources."""
     pages = [ROOT / "README.md", ROOT / "docs" / "sources.md"]
     found = [one for page in pages for one in EXAMPLE.findall(page.read_text(encoding="utf-8"))]
-    return list(dict.fromkeys((LANGUAGES[language], line) for language, block in found for line in block.splitlines()))
+    calls = ((language, call) for language, block in found for call in re.split(r"\n(?=await )", block.strip()))
+    return list(dict.fromkeys((LANGUAGES[language], call) for language, call in calls))
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,9 @@ def test_the_documentation_has_both_examples_in_both_languages() -> None:
     assert [language for language, _ in examples()] == ["typescript", "typescript", "python", "python"]
 
 
-@pytest.mark.parametrize(("language", "line"), examples())
+@pytest.mark.parametrize(("language", "call"), examples())
 async def test_the_examples_type_check_pause_and_connect(
-    harness: ExecutorHarness, mcp_server: str, language: str, line: str
+    harness: ExecutorHarness, mcp_server: str, language: str, call: str
 ) -> None:
     ledger = harness.ledger.url
     real = {
@@ -52,8 +53,8 @@ async def test_the_examples_type_check_pause_and_connect(
         "https://host/openapi.json": f"{ledger}/openapi.json",
     }
     for written, address in real.items():
-        line = line.replace(written, address)
-    code = f"return {line}" if language == "typescript" else line
+        call = call.replace(written, address)
+    code = f"return {call}" if language == "typescript" else call
     outcome = await harness.run(code, runtime=language, typecheck="error")
     assert outcome.execution.status == "paused", outcome
     await harness.settle(outcome, "approve")

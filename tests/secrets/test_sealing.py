@@ -104,9 +104,9 @@ async def test_rotations_at_the_same_time_follow_one_another(place: SecretsHarne
 ROTATING = """
 import asyncio, sys
 from pathlib import Path
-from tests.secrets.conftest import opened
+from tests.secrets.conftest import open_secrets
 async def main():
-    place = await opened(Path(sys.argv[1]))
+    place = await open_secrets(Path(sys.argv[1]))
     print("ready", flush=True)
     while True:
         await place.secrets.rotate_key()

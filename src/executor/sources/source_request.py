@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor.model.credentials import Credential
 from executor.model.policy import ApprovalDefaults
 from executor.model.source import ALL_TOOLS, Choice
 from executor.sources.deprecated import OldRequestNames, accept_old_names
-from executor.sources.first_look import Explained, FirstLook
+
+if TYPE_CHECKING:
+    from executor.sources.first_look import Explained, FirstLook
 
 Progress = Callable[[str], None]
 

@@ -6,14 +6,17 @@ import asyncio
 import ctypes
 import os
 import signal
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import pytest_asyncio
 
 from executor.errors import EngineMissing, SandboxLost
 from executor.runtime.protocol import Answer
-from executor.runtime.python import component_ffi, image
+from executor.runtime.python import component_ffi, image, machine
+from executor.runtime.python.machine import Machine
 from executor.runtime.python.runtime import PythonRuntime
 from tests.runtime.program_driver import CLOCK, program, value_of
 
@@ -53,6 +56,29 @@ async def test_programs_side_by_side_keep_their_names_and_numbers_apart(own: Pyt
     alone = [await _to_end(own, code.format(n=n)) for n in range(4)]
     together = await asyncio.gather(*(_to_end(own, code.format(n=n)) for n in range(4)))
     assert list(together) == alone
+
+
+class SlowDict(dict[int, Machine]):
+    """Lets other threads go on while it is looked through."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield from list(self.keys())
+        time.sleep(0.005)
+
+
+def test_machines_that_threads_make_at_the_same_time_have_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_machines", SlowDict())
+    component = component_ffi.Component.load(component_ffi.new_engine(), image.ensure(image.BESIDE))
+    linker = machine.link(component)
+    with ThreadPoolExecutor(8) as threads:
+        machines = list(threads.map(lambda _: Machine(component, linker, 1 << 30), range(24)))
+    stepped: list[int] = []
+    for number, one in enumerate(machines):
+        one.on_step = lambda output, number=number: stepped.append(number) or b"1 1 1\n0"  # type: ignore[misc]
+    for one in machines:
+        one.run(b"00 0 1 1000 1000\nawait tools.a.b()")
+        one.close()
+    assert stepped == list(range(24))
 
 
 async def _to_end(runtime: PythonRuntime, code: str) -> str | None:

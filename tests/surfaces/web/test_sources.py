@@ -104,6 +104,7 @@ def test_an_empty_page_leads_to_a_first_call_and_to_one_that_asks(visit: Open, d
     page = visit("/")
     expect(page.get_by_role("heading", name="Nothing is connected yet")).to_be_visible()
     other = visit("/", within=page.context)
+    expect(other.get_by_text("Live", exact=True).first).to_be_visible()
     page.get_by_role("button", name="Connect the demo").click()
     steps = page.get_by_role("region", name="First steps")
     expect(steps).to_be_visible()

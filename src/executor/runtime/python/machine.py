@@ -9,6 +9,7 @@ from __future__ import annotations
 from _random import Random
 from collections.abc import Callable
 from ctypes import byref
+from itertools import count
 from typing import Any
 
 from executor.runtime.python.component_ffi import (
@@ -34,13 +35,14 @@ _MOST_ENTROPY = 1 << 16
 _INPUT, _OUTPUT = 1, 2  # kinds of resources: streams that lead nowhere
 _WASI = "@0.2.9"
 _machines: dict[int, Machine] = {}  # by the number that its store carries
+_numbers = count(1)  # threads make machines at the same time: each must get a number of its own
 
 
 class Machine:
     """`on_step` gets the lines of a step and gives the next answer, with the clock set; it may raise to end it all."""
 
     def __init__(self, component: Component, linker: Linker, memory_bytes: int) -> None:
-        self._number = max(_machines, default=0) + 1
+        self._number = next(_numbers)
         _machines[self._number] = self
         self.store: int | None = lib.wasmtime_store_new(component.engine.pointer, self._number, None)
         self._context: int = lib.wasmtime_store_context(self.store)

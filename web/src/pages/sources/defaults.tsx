@@ -9,7 +9,7 @@ import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
 import { Choice } from "@/ui/field";
 import { Section } from "@/ui/page";
-import { Loaded, Trouble } from "@/ui/states";
+import { Trouble } from "@/ui/states";
 import { tell } from "@/ui/toast";
 import { path } from "./queries";
 
@@ -33,19 +33,22 @@ export function ApprovalDefaults({ source }: { source: Source }) {
       title="Approval defaults"
       about="For calls that no policy of the organization or workspace decides about. Pending approvals are requested again"
     >
-      <Loaded asked={asked} rows={2}>
-        {(defaults) => <Chosen key={write(defaults)} source={source} defaults={defaults} />}
-      </Loaded>
+      {asked.error ? (
+        <Trouble error={asked.error} />
+      ) : (
+        <Chosen key={write(asked.data)} source={source} defaults={asked.data} />
+      )}
     </Section>
   );
 }
 
-function Chosen({ source, defaults }: { source: Source; defaults: Defaults }) {
+/** As tall before the defaults are known as after: nothing below moves. */
+function Chosen({ source, defaults }: { source: Source; defaults?: Defaults }) {
   const client = useQueryClient();
   const [wanted, setWanted] = useState({
-    read: defaults.read,
-    write: defaults.write,
-    destructive: defaults.destructive,
+    read: defaults?.read,
+    write: defaults?.write,
+    destructive: defaults?.destructive,
   });
   const save = useMutation({
     mutationFn: () => put(path(source.id, "/defaults"), wanted),
@@ -77,7 +80,7 @@ function Chosen({ source, defaults }: { source: Source; defaults: Defaults }) {
           </Choice>
         ))}
       </div>
-      <Button type="submit" look="primary" busy={save.isPending}>
+      <Button type="submit" look="primary" busy={save.isPending} disabled={!defaults}>
         Save the defaults
       </Button>
       {save.error ? <Trouble error={save.error} /> : null}
