@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -14,7 +15,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-DOWN = (ConnectionError, urllib.error.URLError, TimeoutError, socket.timeout)
+# A daemon that is killed may also stop in the middle of an answer.
+DOWN = (ConnectionError, urllib.error.URLError, TimeoutError, socket.timeout, http.client.HTTPException)
 
 
 def free_port() -> int:
