@@ -142,7 +142,7 @@ def copy_package(found: Distribution, stage: Path) -> None:
     files = found.files or []
     if native := needed_native(files):
         raise RuntimeError(f"`{found.name}` is not pure Python: it has `{native}`, which can't run in WebAssembly")
-    for relative in wanted(files):
+    for relative in select_files(files):
         target = stage / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(str(found.locate_file(relative)), target)
@@ -163,7 +163,7 @@ def needed_native(files: list[PackagePath]) -> str:
     return ""
 
 
-def wanted(files: list[PackagePath]) -> Iterator[PurePosixPath]:
+def select_files(files: list[PackagePath]) -> Iterator[PurePosixPath]:
     for path in files:
         inside = path.parts[0] not in ("..", "bin") and not path.parts[0].endswith((".dist-info", ".data"))
         skipped = {"tests", "__pycache__", "_yaml"} & set(path.parts[:-1])

@@ -59,7 +59,7 @@ async def call_of(harness: ExecutorHarness, execution_id: str) -> Any:
 
 
 async def test_always_makes_the_narrowest_policy_just_before_the_one_that_asked(harness: ExecutorHarness) -> None:
-    """Defence: `position` in `draft_policy`: whatever stands above the policy that asked still comes first."""
+    """Defence: `position` in `draft_policy`: policies above the one that asked still come first."""
     large = {"path": "/amount", "test": "at_least", "value": 1000}
     deny = await harness.policy("ledger.entries.addEntry", "deny", large)
     ask = await harness.policy("ledger.entries.*", "require_approval")

@@ -60,7 +60,7 @@ def test_80_the_api_describes_it_to_nobody_it_is_denied_to(daemon: Daemon, denie
     digest = daemon.get(f"/v1/tools/{PATH}").json.get("schemaDigest", "")
     if digest:
         assert daemon.get(f"/v1/tools/versions/{digest}", role="agent").status == 404
-    assert daemon.get(f"/v1/tools/{PATH}").status == 200  # whoever administers the policies sees what they deny
+    assert daemon.get(f"/v1/tools/{PATH}").status == 200  # people who administer policies see what they deny
 
 
 def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denied: str) -> None:

@@ -85,7 +85,7 @@ async def test_1_code_finds_nothing_to_approve_with(harness: ExecutorHarness) ->
     assert value(outcome) == ["unknown_tool"] * 4
 
 
-# -- 2 and 3 somebody else's execution --------------------------------------------------------------------------------
+# -- 2 and 3 another person's execution -------------------------------------------------------------------------------
 
 
 async def test_2_a_guessed_or_reused_execution_id(harness: ExecutorHarness) -> None:

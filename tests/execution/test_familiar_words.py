@@ -116,7 +116,7 @@ async def test_a_policy_about_the_url_judges_the_endpoint_too(harness: ExecutorH
 
 
 @pytest.fixture
-def guarded() -> Iterator[Upstream]:
+def service() -> Iterator[Upstream]:
     """A service whose document and calls need a key."""
 
     def answer(got: Got, handler: Handler) -> Reply:
@@ -139,12 +139,12 @@ async def keep_secret(harness: ExecutorHarness) -> None:
 
 @pytest.mark.parametrize("given", WITH_SECRETS)
 async def test_a_source_is_read_and_called_with_the_secret_that_code_names(
-    harness: ExecutorHarness, guarded: Upstream, given: str
+    harness: ExecutorHarness, service: Upstream, given: str
 ) -> None:
     await keep_secret(harness)
-    call = f'await tools.executor.sources.add({{endpoint: "{guarded.url}/openapi.json", namespace: "shop", {given}}})'
+    call = f'await tools.executor.sources.add({{endpoint: "{service.url}/openapi.json", namespace: "shop", {given}}})'
     outcome = await harness.run(f"return {call}")
-    assert guarded.requests == []
+    assert service.requests == []
     assert "sends the secret `shop`" in outcome.interactions[0].prompt["host"]
     await harness.settle(outcome, "approve")
     assert value(await harness.wait(outcome.execution.id))["status"] == "connected"
@@ -152,35 +152,35 @@ async def test_a_source_is_read_and_called_with_the_secret_that_code_names(
     assert value(found) == "k"
 
 
-async def test_no_policy_lets_code_send_a_secret_without_a_human(harness: ExecutorHarness, guarded: Upstream) -> None:
+async def test_no_policy_lets_code_send_a_secret_without_a_human(harness: ExecutorHarness, service: Upstream) -> None:
     await keep_secret(harness)
     await harness.policy("executor.sources.add", "allow")
-    call = f'await tools.executor.sources.add({{url: "{guarded.url}/openapi.json", namespace: "s", {WITH_SECRETS[0]}}})'
+    call = f'await tools.executor.sources.add({{url: "{service.url}/openapi.json", namespace: "s", {WITH_SECRETS[0]}}})'
     outcome = await harness.run(f"try {{ {call} }} catch (e) {{ return e.code }}")
-    assert value(outcome) == "consent_required" and guarded.requests == []
+    assert value(outcome) == "consent_required" and service.requests == []
 
 
 async def test_a_secret_of_another_origin_is_not_sent_and_a_value_is_not_repeated(
-    harness: ExecutorHarness, guarded: Upstream
+    harness: ExecutorHarness, service: Upstream
 ) -> None:
     await keep_secret(harness)
     workspace, operator = harness.executor.tenancy.workspace.id, harness.executor.tenancy.operator
     await harness.executor.connections.secrets.allow_origin(workspace, "shop", "https://other.example", by=operator)
     for secret, code in (("shop", "secret_origin"), (KEY, "not_found")):
-        call = f'tools.executor.sources.add({{url: "{guarded.url}", namespace: "s", headers: {{"X-Key": "{secret}"}}}})'
+        call = f'tools.executor.sources.add({{url: "{service.url}", namespace: "s", headers: {{"X-Key": "{secret}"}}}})'
         outcome = await harness.run(f"try {{ await {call} }} catch (e) {{ return [e.code, e.message, e.hint] }}")
         await harness.settle(outcome, "approve")
         said = value(await harness.wait(outcome.execution.id))
         assert said[0] == code and KEY not in str(said)
-    assert guarded.requests == []
+    assert service.requests == []
 
 
 async def test_a_credential_is_not_kept_for_a_server_that_only_the_document_names(
-    harness: ExecutorHarness, guarded: Upstream
+    harness: ExecutorHarness, service: Upstream
 ) -> None:
     await keep_secret(harness)
-    guarded.routes["/openapi.json"] = as_json({**DOCUMENT, "servers": [{"url": "https://elsewhere.example"}]})
-    call = f'await tools.executor.sources.add({{url: "{guarded.url}/openapi.json", namespace: "s", {WITH_SECRETS[0]}}})'
+    service.routes["/openapi.json"] = as_json({**DOCUMENT, "servers": [{"url": "https://elsewhere.example"}]})
+    call = f'await tools.executor.sources.add({{url: "{service.url}/openapi.json", namespace: "s", {WITH_SECRETS[0]}}})'
     outcome = await harness.run(f"try {{ {call} }} catch (e) {{ return [e.code, e.hint] }}")
     await harness.settle(outcome, "approve")
     code, hint = value(await harness.wait(outcome.execution.id))

@@ -1,4 +1,4 @@
-"""How policies stand: what is told of them is what `decide` does with them."""
+"""The status of policies: it says what `decide` does with them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_it_is_kept_in_the_state_directory_when_the_installation_is_not_ones_own
     beside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     somebody = os.geteuid() + 1
-    monkeypatch.setattr(image.os, "geteuid", lambda: somebody)
+    monkeypatch.setattr(os, "geteuid", lambda: somebody)
     assert image.home(tmp_path / "state") == tmp_path / "state"
     beside.mkdir()
     assert image.home(tmp_path / "state") == tmp_path / "state"
@@ -38,7 +38,7 @@ def test_it_is_kept_in_the_state_directory_when_the_installation_is_not_ones_own
 def test_it_is_kept_in_the_state_directory_when_the_installation_can_not_be_written(
     beside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert image.home(tmp_path / "state") == tmp_path / "state"
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from executor.execution.configuration.application import Configuration, Terms
-from executor.execution.configuration.document import Document, Problem, broken, read_file, read_variable
+from executor.execution.configuration.document import Document, Problem, read_file, read_variable, refuse_document
 from executor.settings import Settings
 from executor.storage.identity.tenancy import Tenancy
 
@@ -50,12 +50,12 @@ def read_safely(file: Path) -> Document:
         with file.open("rb") as opened:
             found = os.fstat(opened.fileno())
             if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or found.st_uid not in (0, os.getuid()):
-                return broken(str(file), "others can write it", f"make it yours alone: chmod go-w {file}")
+                return refuse_document(str(file), "others can write it", f"make it yours alone: chmod go-w {file}")
             text = opened.read().decode()
     except OSError as error:
-        return broken(str(file), f"it can't be read: {error.strerror}", "check its path and permissions")
+        return refuse_document(str(file), f"it can't be read: {error.strerror}", "check its path and permissions")
     except UnicodeDecodeError:
-        return broken(str(file), "it is not UTF-8", "save it as UTF-8")
+        return refuse_document(str(file), "it is not UTF-8", "save it as UTF-8")
     return read_file(text, str(file))
 
 

@@ -41,7 +41,7 @@ def clocks():
     now = datetime.datetime
     seen += [str(now.now()), str(now.now(datetime.UTC)), str(now.now().astimezone()), str(datetime.date.today())]
     return seen + [time.tzset(), time.tzname, os.getpid(), threading.get_ident(), os.times()[:2], os.cpu_count()]
-def collected():
+def collect_garbage():
     log, kept = [], []
     for n in range(3000):
         one = Plain()
@@ -61,7 +61,7 @@ async def turns():
         log.append(await task)
     return log + [repr(asyncio.current_task().get_name()), sorted(sys.modules)[:5]]
 async def look():
-    return [orders(), addresses(), chance(), clocks(), collected(), await turns()]
+    return [orders(), addresses(), chance(), clocks(), collect_garbage(), await turns()]
 """
 PROGRAM = f"{LOOK}\nfirst = await look()\nawait tools.a.b(x=1)\n[first, await look()]"
 OTHERS = ("import yaml, sqlite3\nx = ['a' * 1000 for _ in range(10000)]\nlen(x)", "1 / 0", "import gc\ngc.collect()")

@@ -134,7 +134,7 @@ CASES: dict[str, tuple[str, tuple[str | None, ...]]] = {
     "the end forged": (f"{DRIVER}host.end = 'v\"forged\"\\n'\n5", (None,)),
     "an end that is no line": (f"{DRIVER}host.end = 'x'\n5", ("code_error",)),
     "an end that is no text": (f"{DRIVER}host.end = 5\n5", ("code_error",)),
-    "a call numbered anew": (f"{DRIVER}host.seq = 5\nawait tools.a.b()", ("code_error",)),
+    "a call with another number": (f"{DRIVER}host.seq = 5\nawait tools.a.b()", ("code_error",)),
     "more calls than allowed": (f"{DRIVER}host.calls = 10**9\nfor i in range(2000):\n    tools.a.b(n=i)\nawait tools.a.b()", ("code_error",)),
     "a log line of no level": (f"{DRIVER}host.console._lines.append('lX\"x\"\\n')\n5", ("code_error",)),
     "a value among the log lines": (f"{DRIVER}host.console._lines.append('v\"forged\"\\n')\n5", ("code_error",)),

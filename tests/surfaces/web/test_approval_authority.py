@@ -1,4 +1,4 @@
-"""Whom an approval waits for, in the browser of somebody who may not settle it."""
+"""Whom an approval waits for, in the browser of a person who may not settle it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from executor.checking.diagnostics import Finding
 
 PROJECT = PROJECTS / "python"
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
-# The settings of whoever runs the daemon are not looked for.
+# It must not read the settings of the user who runs the daemon.
 ENVIRONMENT = {"LANG": "C.UTF-8", "TY_MAX_PARALLELISM": "1", "XDG_CONFIG_HOME": str(PROJECT)}
 OPTIONS = {"completions": {"autoImport": False}, "diagnosticMode": "openFilesOnly"}
 

@@ -79,7 +79,7 @@ class ServerChecker(ABC):
     async def close(self) -> None:
         self._turns.stop()
         if self._server is not None:
-            self._server.kill()  # anyone who still waits for it is told at once
+            self._server.kill()  # callers that still wait for it fail at once
         await self._turns.close()
 
     async def _in_turn(self, ask: Callable[[LanguageServer], Awaitable[Items]]) -> Items:

@@ -68,9 +68,9 @@ def read_variable(text: str) -> Document:
     try:
         found = parse_json(text)
     except Unreadable as error:
-        return broken(VARIABLE, str(error), 'write a JSON array: [{"type": "mcp", "name": "…", "url": "…"}]')
+        return refuse_document(VARIABLE, str(error), 'write a JSON array: [{"type": "mcp", "name": "…", "url": "…"}]')
     if not isinstance(found, list):
-        return broken(VARIABLE, f"it is {kind_of(found)}, not an array", "put the sources in brackets")
+        return refuse_document(VARIABLE, f"it is {kind_of(found)}, not an array", "put the sources in brackets")
     return section("source", VARIABLE, found, "environment")
 
 
@@ -80,19 +80,19 @@ def read_file(text: str, name: str) -> Document:
         PurePath(name).suffix
     )
     if parse is None:
-        return broken(name, "its ending is none of .toml, .yaml, .yml and .json", "rename the file")
+        return refuse_document(name, "its ending is none of .toml, .yaml, .yml and .json", "rename the file")
     try:
         if len(text) > MOST_CHARACTERS:
             raise Unreadable(f"it has more than {MOST_CHARACTERS} characters")
         found = parse(text)
     except Unreadable as error:
-        return broken(name, str(error), "correct it; nothing of it was applied")
+        return refuse_document(name, str(error), "correct it; nothing of it was applied")
     if found is None:
         return Document(origins=frozenset({"file"}))
     if isinstance(found, list):
         return section("source", f"{name}: sources", found, "file")
     if not isinstance(found, dict):
-        return broken(name, f"it is {kind_of(found)}, not a table", f"begin with one of {', '.join(SECTIONS)}")
+        return refuse_document(name, f"it is {kind_of(found)}, not a table", f"begin with one of {', '.join(SECTIONS)}")
     return sections(text, name, found)
 
 
@@ -116,7 +116,7 @@ def section(
     noun: Noun, place: str, found: list[Any], origin: Origin, lines: list[dict[str, int]] | None = None
 ) -> Document:
     if len(found) > MOST_ENTRIES:
-        return broken(place, f"it has more than {MOST_ENTRIES} entries", "split it")
+        return refuse_document(place, f"it has more than {MOST_ENTRIES} entries", "split it")
     entries, problems = [], []
     for index, fields in enumerate(found):
         at = f"{place}[{index}]"
@@ -128,7 +128,7 @@ def section(
     return Document(tuple(entries), tuple(problems), not problems, frozenset({origin}))
 
 
-def broken(place: str, message: str, hint: str) -> Document:
+def refuse_document(place: str, message: str, hint: str) -> Document:
     return Document(problems=(Problem(place, message, hint),), is_whole=False)
 
 

@@ -6,15 +6,10 @@ installation is not theirs.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import os
-import platform
-import sys
 from pathlib import Path
 
 from executor.errors import EngineMissing
-from executor.runtime.worker.compiled_image import CompiledImage
+from executor.runtime.worker.compiled_image import CompiledImage, choose_home, digest_inputs
 
 COMPONENT = Path(__file__).with_name("python.wasm")
 STAMP = Path(__file__).with_name("python.txt")
@@ -29,11 +24,7 @@ def key() -> str:
             f"CPython for the sandbox is missing: {COMPONENT}",
             hint="install the package again, and look at what its build says about CPython",
         )
-    digest = hashlib.sha256(COMPONENT.read_bytes())
-    for name in _OWN:
-        digest.update((COMPONENT.parent / name).read_bytes())
-    digest.update(f"{importlib.metadata.version('wasmtime')} {sys.platform} {platform.machine()}".encode())
-    return digest.hexdigest()[:16]
+    return digest_inputs(COMPONENT, *(COMPONENT.parent / name for name in _OWN))
 
 
 def packages() -> list[str]:
@@ -45,10 +36,7 @@ def packages() -> list[str]:
 
 
 def home(otherwise: Path) -> Path:
-    """Beside the component if the installation belongs to this user and can be written, else `otherwise`."""
-    folder = BESIDE if BESIDE.exists() else BESIDE.parent
-    is_own = folder.stat().st_uid == os.geteuid() and os.access(folder, os.W_OK | os.X_OK)
-    return BESIDE if is_own else otherwise
+    return choose_home(BESIDE, otherwise)
 
 
 def build(directory: Path) -> Path:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 from executor.runtime.protocol import Program, Step
 from executor.runtime.python import image
@@ -14,19 +13,14 @@ from executor.runtime.python.hints import advice
 from executor.runtime.worker import frames
 from executor.runtime.worker.frames import Reply, Source, Start
 from executor.runtime.worker.pool import WorkerPool
-from executor.runtime.worker.process import Worker, launch, sandbox_lost
+from executor.runtime.worker.process import Worker, sandbox_lost
 from executor.runtime.worker.sandbox import PlacedSandbox
 from executor.runtime.worker.submitted_code import without_fence
 
-_MODULES = ("executor", "wasmtime")
-_CALL = "main(sys.argv[1], int(sys.argv[2]), [int(n) for n in sys.argv[3].split(',')])"
-
 
 class PythonWorker(Worker):
-    def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
-        control, *slots = descriptors
-        arguments = [str(self.image), str(control), ",".join(map(str, slots))]
-        return launch("python.worker_main", _CALL, arguments, descriptors, _MODULES)
+    main: ClassVar[str] = "python.worker_main"
+    modules: ClassVar[tuple[str, ...]] = ("executor", "wasmtime")
 
 
 class PythonSandbox(PlacedSandbox):
@@ -58,10 +52,6 @@ class PythonRuntime(WorkerPool):
 
     async def _ensure_image(self) -> Path:
         return await asyncio.to_thread(image.ensure, self._cache_dir)
-
-    def _discard_image(self, image: Path) -> None:
-        with contextlib.suppress(OSError):
-            image.unlink(missing_ok=True)
 
     def _new_worker(self, image: Path) -> Worker:
         return PythonWorker(image, self._slots, self._on_end, lambda place: self.turns.relieve())

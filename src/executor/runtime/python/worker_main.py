@@ -5,10 +5,7 @@ Imports as little as it can: several of these wait idle, and each import is memo
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from executor.runtime.python.component_ffi import MAX_STACK, Component, Linker, new_engine
@@ -16,6 +13,7 @@ from executor.runtime.python.machine import Machine, link
 from executor.runtime.python.slot import Slot
 from executor.runtime.worker import frames, seal
 from executor.runtime.worker.metered_slot import Ticker
+from executor.runtime.worker.slot_server import OnHog, serve
 from executor.runtime.worker.wasmtime_ffi import WasmError
 
 _STACK = MAX_STACK + (2 << 20)  # of a slot's thread, of which only what is used is there
@@ -45,12 +43,6 @@ def warm_up(component: Component, linker: Linker, base: int) -> None:
         raise WasmError(f"the image answers {output[:200]!r}")
 
 
-def end_loudly(failed: threading.ExceptHookArgs) -> None:
-    """A slot without its thread would never answer again: better no worker than half of one."""
-    sys.__excepthook__(failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
-    os._exit(1)
-
-
 def main(image: str, control: int, descriptors: list[int]) -> None:
     seal.die_with_parent()
     try:
@@ -61,25 +53,12 @@ def main(image: str, control: int, descriptors: list[int]) -> None:
     except WasmError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(frames.UNUSABLE_IMAGE)
-    threading.stack_size(_STACK)
-    threading.excepthook = end_loudly
-    sys.setswitchinterval(0.001)  # long work on one slot must not make the others wait
-    layers = seal.apply(data_bytes=(2 << 30) + len(descriptors) * (2 * base + _STACK + (256 << 20)))
-    seal.die_with_parent()  # again: a new user namespace forgets it
-    ticker = Ticker(component.engine)
 
-    def report_hog(index: int) -> Callable[[int], None]:
-        return lambda number: frames.write_all(control, frames.encode_hog(index, number))
+    def new_slot(descriptor: int, ticker: Ticker, on_hog: OnHog) -> Slot:
+        return Slot(component, linker, base, descriptor, ticker, on_hog)
 
-    slots = [Slot(component, linker, base, end, ticker, report_hog(index)) for index, end in enumerate(descriptors)]
-    ticker.slots = list(slots)
-    for slot in slots:
-        threading.Thread(target=slot.serve, daemon=True).start()
-    frames.write_all(control, seal.greeting(layers))
-    while (order := frames.read_exactly(control, frames.CONTROL_SIZE)) is not None:
-        _, index, number = frames.decode_control(order)
-        slots[index].aborted = number
-    os._exit(0)
+    data_bytes = (2 << 30) + len(descriptors) * (2 * base + _STACK + (256 << 20))
+    serve(component.engine, new_slot, control, descriptors, stack_bytes=_STACK, data_bytes=data_bytes)
 
 
 if __name__ == "__main__":

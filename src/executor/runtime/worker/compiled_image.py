@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.metadata
+import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +25,22 @@ _BUILD_SECONDS = 600
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def digest_inputs(*parts: Path) -> str:
+    """Of the files that an image is built from, the engine and the machine."""
+    inputs = hashlib.sha256()
+    for part in parts:
+        inputs.update(part.name.encode() + b"\0" + part.read_bytes())
+    inputs.update(f"{importlib.metadata.version('wasmtime')} {sys.platform} {platform.machine()}".encode())
+    return inputs.hexdigest()[:16]
+
+
+def choose_home(beside: Path, otherwise: Path) -> Path:
+    """`beside` if the installation belongs to this user and can be written, else `otherwise`."""
+    folder = beside if beside.exists() else beside.parent
+    is_own = folder.stat().st_uid == os.geteuid() and os.access(folder, os.W_OK | os.X_OK)
+    return beside if is_own else otherwise
 
 
 @dataclass(frozen=True)

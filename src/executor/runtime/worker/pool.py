@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from pathlib import Path
@@ -47,9 +48,6 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def _new_worker(self, image: Path) -> Worker: ...
-
-    def _discard_image(self, image: Path) -> None:  # noqa: B027 - only what was built here may be thrown away
-        """A worker says that it can't use it."""
 
     def _under_way(self) -> None:  # noqa: B027 - a runtime may have more to start
         """The workers are starting, and none is ready yet."""
@@ -98,7 +96,8 @@ class WorkerPool(ABC):
                 self._refuse_all(worker.reason)
             await asyncio.sleep(min(_FIRST_BACKOFF * 2**self._failed_starts, _LAST_BACKOFF))
         if code == frames.UNUSABLE_IMAGE:
-            self._discard_image(worker.image)
+            with contextlib.suppress(OSError):
+                worker.image.unlink(missing_ok=True)
         while not self._closing:
             try:
                 path = await self._ensure_image()

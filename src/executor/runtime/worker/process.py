@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 from executor.errors import SandboxLost
 from executor.runtime.worker import frames
@@ -161,7 +161,11 @@ class Worker:
     """`ready` is done when the worker has sealed itself; `on_end` is called once, when it is gone.
 
     `on_hog` is called when a program has burnt much CPU time. `culprit` is the place whose program ended the worker.
+    `main` is the module that it runs, and `modules` are the packages that this imports.
     """
+
+    main: ClassVar[str] = "typescript.worker_main"
+    modules: ClassVar[tuple[str, ...]] = _MODULES
 
     def __init__(
         self, image: Path, slots: int, on_end: Callable[[Worker], None], on_hog: Callable[[Place], None]
@@ -213,7 +217,7 @@ class Worker:
     def _popen(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         control, *slots = descriptors
         arguments = [str(self.image), str(control), ",".join(map(str, slots))]
-        return launch("typescript.worker_main", _CALL, arguments, descriptors)
+        return launch(self.main, _CALL, arguments, descriptors, self.modules)
 
     def _on_control(self, frame: bytes) -> None:
         try:
