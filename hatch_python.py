@@ -32,7 +32,7 @@ PACKAGES = (
     "more-itertools==11.2.1",
     "python-dateutil==4.0.0",
     "pyyaml==6.0.3",
-    "soupsieve==4.1",
+    "soupsieve==2.10",
     "tabulate==0.10.0",
     "typing-extensions==4.16.0",
     "tzdata==2026.6",

@@ -7,7 +7,10 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import io
+import os
+import sys
 import tarfile
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +19,7 @@ import pytest
 from executor.daemon.doctor import runtimes
 from executor.runtime.python import image
 from executor.settings import Settings
+from tests.support import packages
 
 ROOT = Path(__file__).parents[2]
 
@@ -171,6 +175,17 @@ def test_cpython_is_built_once_and_again_when_something_changes(
     python.build()
     (checkout / python_build.FOLDER / "guest" / "app.py").write_text("two")
     assert python.is_stale()
+
+
+def test_what_the_build_needs_installs_on_every_python_that_executor_supports(
+    python_build: ModuleType, tmp_path: Path
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest = project["requires-python"].removeprefix(">=")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    command = [*pip, f"--python-version={oldest}.0", f"--dest={tmp_path}", *python_build.PACKAGES, python_build.BUILDER]
+    packages.run(command, tmp_path, "PyPI", dict(os.environ))
+    assert len(list(tmp_path.glob("*.whl"))) == len(python_build.PACKAGES) + 1
 
 
 def test_cpython_is_left_out_when_asked_and_where_there_is_no_builder(
