@@ -6,12 +6,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from executor.checking import queue as turns
+from executor.sources import detection
 
 # How long an example takes says only how busy the machine is. Code is run unchecked when its check takes too long, and
-# tests look at what the check found.
+# tests look at what the check found. The address of a source is given more time for the same reason.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 turns._LEAST_SECONDS, turns._MOST_SECONDS, turns.QUEUE_SECONDS = 20.0, 30.0, 120.0
+for look in (detection.resolve, detection.probe):
+    look.__kwdefaults__["seconds"] = 120.0
 
 LONGEST = (
     "tests/surfaces/web/test_views.py",
@@ -20,6 +23,7 @@ LONGEST = (
     "tests/execution/test_runtime_parity.py",
     "tests/sources/mcp/test_transports.py",
     "tests/surfaces/cli/",
+    "tests/sessions/",
     "tests/attacks/",
     "tests/chaos/",
 )

@@ -27,6 +27,8 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 700,
+    // What several pages share comes in one file: in dozens of small ones, each page would cost dozens of requests.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 3 }] } } },
   },
   server: { proxy: { "/v1": "http://127.0.0.1:8788" } },
 });

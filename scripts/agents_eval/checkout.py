@@ -50,7 +50,7 @@ def connect(operator: Http, upstream: Upstream, services: Sequence[type[Service]
 
 def credential(operator: Http, namespace: str) -> dict[str, Any]:
     """In the first way that the document names and that a person can type in; otherwise a bearer token."""
-    for way in operator.json("GET", f"/v1/connections/ways/{namespace}")["items"]:
+    for way in operator.json("GET", f"/v1/sources/{namespace}/ways")["items"]:
         if way["inputs"] and not way["oauth"]:
             return {"way": way["name"], "values": {one["name"]: "made-up" for one in way["inputs"]}}
     return {"values": {"token": "made-up"}, "placements": [BEARER]}

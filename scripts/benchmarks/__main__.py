@@ -18,6 +18,7 @@ from benchmarks import (
     describe,
     direct,
     growth,
+    guard,
     languages,
     large,
     listeners,
@@ -25,9 +26,13 @@ from benchmarks import (
     overhead,
     processes,
     report,
+    roads,
     runtimes,
+    sdk,
     search,
+    sessions,
     sources,
+    telemetry,
     web,
 )
 from benchmarks.measures import MEASURES, Measure, Rows, parked_memory, warm_up
@@ -42,8 +47,12 @@ LARGE = "large"
 SEARCH = "search"
 WEB = "web"
 BACKLOG, GROWTH, LISTENERS = "backlog", "growth", "listeners"
+SESSIONS, SDK, TELEMETRY, ROADS = "sessions", "sdk", "telemetry", "roads"
 # These are not taken of a subject alone.
-APART = (DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH, LISTENERS)
+APART = (
+    DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH, LISTENERS,
+    SESSIONS, SDK, TELEMETRY, ROADS,
+)  # fmt: skip
 
 
 def arguments() -> argparse.Namespace:
@@ -55,6 +64,8 @@ def arguments() -> argparse.Namespace:
         "--full", action="store_true", help="also park 10,000 executions, queue 20,000, and grow to 1,000,000"
     )
     parser.add_argument("--only", action="append", choices=names, help="measure only this; may be repeated")
+    parser.add_argument("--guard", action="store_true", help="compare CPU per operation with the committed baseline")
+    parser.add_argument("--update", action="store_true", help="with --guard: make this run the baseline")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     return parser.parse_args()
 
@@ -99,7 +110,13 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         collect(results, Ours.name, checking.measure(quick=options.quick, say=say))
     if WEB in wanted:
         collect(results, Ours.name, web.measure(folder / "web", quick=options.quick, say=say))
-    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB}:
+    if SESSIONS in wanted:
+        collect(results, Ours.name, sessions.measure(folder / "sessions", quick=options.quick, say=say))
+    if SDK in wanted:
+        collect(results, Ours.name, sdk.measure(folder / "sdk", quick=options.quick, say=say))
+    if ROADS in wanted:
+        collect(results, Ours.name, roads.measure(folder / "roads", quick=options.quick, say=say))
+    if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, SESSIONS, SDK, ROADS}:
         return results
     with ExitStack() as stack:
         address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
@@ -113,7 +130,23 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
             collect(results, Ours.name, grown)
         if LISTENERS in wanted:
             collect(results, Ours.name, listeners.measure(folder / "listeners", quick=options.quick, say=say))
-        if set(wanted) <= {INDEX, DESCRIBE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH, LISTENERS}:
+        if TELEMETRY in wanted:
+            found = telemetry.measure(folder / "telemetry", address, quick=options.quick, say=say)
+            collect(results, Ours.name, found)
+        if set(wanted) <= {
+            INDEX,
+            DESCRIBE,
+            CHECKING,
+            SEARCH,
+            WEB,
+            SESSIONS,
+            SDK,
+            ROADS,
+            BACKLOG,
+            GROWTH,
+            LISTENERS,
+            TELEMETRY,
+        }:
             return results
         subjects = prepared(folder, with_peer=options.peer)
         for subject in subjects:
@@ -149,6 +182,23 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
     return results
 
 
+def run_guard(folder: Path, *, update: bool) -> None:
+    """Ends with status 1 if anything has become dearer."""
+    (subject,) = prepared(folder, with_peer=False)
+    with ExitStack() as stack:
+        address = stack.enter_context(processes.listening([sys.executable, "-m", "benchmarks.upstream"]))
+        stack.callback(subject.stop)
+        subject.start()
+        subject.connect(f"{address}/openapi.json")
+        found = guard.measure(subject, say)
+    if update:
+        guard.save(found)
+    table, dearer = guard.compare(found)
+    print(table)
+    if dearer:
+        sys.exit("dearer than the baseline:\n" + "\n".join(dearer))
+
+
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -157,6 +207,9 @@ def main() -> None:
     options = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     with tempfile.TemporaryDirectory(prefix="executor-bench-") as folder:
+        if options.guard:
+            run_guard(Path(folder), update=options.update)
+            return
         results = run(options, Path(folder))
     if options.json:
         print(json.dumps(report.as_json(results), indent=2))

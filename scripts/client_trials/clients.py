@@ -1,4 +1,4 @@
-"""How each client is installed, configured with the text of `executor connect`, and given one task."""
+"""How each client is installed, configured by `executor connect`, asked which servers it has, and given one task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 TASK = "Refund 5 of invoice inv_1003 with Executor."
 HERE = Path(__file__).parent
 SECONDS = 240
+LISTED = "-- servers --\n"
 NPM = {
     "claude": ["@anthropic-ai/claude-code"],
     "codex": ["@openai/codex"],
@@ -24,18 +24,21 @@ NPM = {
     "vercel": ["ai", "@ai-sdk/mcp", "@ai-sdk/openai-compatible"],
 }
 SCRIPTS = {"claude": "@anthropic-ai/claude-code/install.cjs", "opencode": "opencode-ai/postinstall.mjs"}
-TEXT_OF = {"vercel": "other", "openai-agents": "other", "openai-agents-default": "other"}
+AGENTS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+WITHOUT_FILE = ("vercel", "openai-agents", "openai-agents-default")
 
 
 @dataclass(frozen=True)
 class Place:
-    """One trial: a home of its own, the text to connect with, and the model's address."""
+    """One trial: a home of its own, and the model's address. `connect` has `executor connect` change the client's file;
+    `text` is for clients without one."""
 
     install: Path
     home: Path
     text: str
     model: str
     transport: str
+    connect: Callable[[Path], None]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -56,6 +59,10 @@ class Place:
         )
         return done.stdout.decode(errors="replace")
 
+    def list(self, *words: str) -> str:
+        """What the client says of its servers."""
+        return f"{LISTED}{self.run(*words)}{LISTED}\n"
+
     def write(self, name: str, content: str) -> None:
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,32 +71,36 @@ class Place:
 
 def claude(place: Place) -> str:
     place.write(".claude/settings.json", json.dumps({"permissions": {"allow": ["mcp__executor"]}}))
-    shown = place.run("/bin/sh", "-c", place.text)
+    place.connect(place.home)
     model = {"ANTHROPIC_BASE_URL": place.model, "ANTHROPIC_API_KEY": "scripted"}
     quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-    return shown + place.run("claude", "-p", TASK, **model, **quiet)
+    return place.list("claude", "mcp", "list") + place.run("claude", "-p", TASK, **model, **quiet)
 
 
 def codex(place: Place) -> str:
     provider = f'name = "scripted"\nbase_url = "{place.model}/v1"\nwire_api = "responses"\n'
-    first = 'model = "scripted"\nmodel_provider = "scripted"\n'
-    place.write(".codex/config.toml", f"{first}\n{place.text}\n\n[model_providers.scripted]\n{provider}")
-    return place.run("codex", "exec", "--skip-git-repo-check", TASK)
+    first = 'model = "scripted" # a comment\nmodel_provider = "scripted"\n'
+    place.write(".codex/config.toml", f"{first}\n[model_providers.scripted]\n{provider}")
+    place.connect(place.home)
+    return place.list("codex", "mcp", "list") + place.run("codex", "exec", "--skip-git-repo-check", TASK)
 
 
 def gemini(place: Place) -> str:
-    settings = {**json.loads(place.text), "security": {"auth": {"selectedType": "gemini-api-key"}}}
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
     place.write(".gemini/settings.json", json.dumps(settings))
     place.write(".gemini/trustedFolders.json", json.dumps({str(place.home): "TRUST_FOLDER"}))
-    return place.run("gemini", "-p", TASK, GEMINI_API_KEY="scripted", GOOGLE_GEMINI_BASE_URL=place.model)
+    place.connect(place.home)
+    listed = place.list("gemini", "mcp", "list")
+    return listed + place.run("gemini", "-p", TASK, GEMINI_API_KEY="scripted", GOOGLE_GEMINI_BASE_URL=place.model)
 
 
 def opencode(place: Place) -> str:
     options = {"baseURL": f"{place.model}/v1", "apiKey": "scripted"}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted": {"name": "scripted"}}}
-    settings = {**json.loads(place.text), "provider": {"scripted": provider}}
-    place.write(".config/opencode/opencode.json", json.dumps(settings))
-    return place.run("opencode", "run", "-m", "scripted/scripted", TASK)
+    settings = json.dumps({"provider": {"scripted": provider}}, indent=2)
+    place.write(".config/opencode/opencode.jsonc", f"// a comment\n{settings}\n")
+    place.connect(place.home)
+    return place.list("opencode", "mcp", "list") + place.run("opencode", "run", "-m", "scripted/scripted", TASK)
 
 
 def vercel(place: Place) -> str:
@@ -135,10 +146,10 @@ def install(client: str, directory: Path) -> str:
     packages = NPM[name]
     if not (place / "node_modules" / packages[0]).exists():
         (place / "package.json").write_text('{"private": true}')
-        _must(["npm", "install", "--no-audit", "--no-fund", *(f"{one}@latest" for one in packages)], place)
+        run_or_exit(["npm", "install", "--no-audit", "--no-fund", *(f"{one}@latest" for one in packages)], place)
         if name in SCRIPTS:
             script = place / "node_modules" / SCRIPTS[name]
-            _must(["node", script.name], script.parent)
+            run_or_exit(["node", script.name], script.parent)
     found = [json.loads((place / "node_modules" / one / "package.json").read_text())["version"] for one in packages]
     return ", ".join(f"{one} {version}" for one, version in zip(packages, found, strict=True))
 
@@ -146,20 +157,21 @@ def install(client: str, directory: Path) -> str:
 def _from_pypi(place: Path) -> str:
     python = place / "venv" / "bin" / "python"
     if not python.exists():
-        _must([sys.executable, "-m", "venv", str(place / "venv")], place)
-        _must([str(python), "-m", "pip", "install", "-q", "openai-agents"], place)
+        run_or_exit([sys.executable, "-m", "venv", str(place / "venv")], place)
+        run_or_exit([str(python), "-m", "pip", "install", "-q", "openai-agents"], place)
     code = "import importlib.metadata as m; print('openai-agents', m.version('openai-agents'), 'mcp', m.version('mcp'))"
     return subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _must(words: list[str], directory: Path) -> None:
+def run_or_exit(words: list[str], directory: Path) -> None:
     done = subprocess.run(words, cwd=directory, capture_output=True, text=True, timeout=900, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
-def is_valid(client: str, text: str) -> bool:
-    """The text is what the client's configuration takes, before it is run."""
-    if client == "codex":
-        return "executor" in tomllib.loads(text)["mcp_servers"]
-    return client not in ("gemini", "opencode") or bool(json.loads(text))
+def is_listed(client: str, output: str) -> bool:
+    """The client itself names the server, and says that it can be reached if it checks that."""
+    if client not in AGENTS:
+        return True
+    line = next((one for one in output.split(LISTED)[1].splitlines() if "executor" in one), "")
+    return bool(line) and (client == "codex" or "connected" in line.lower())

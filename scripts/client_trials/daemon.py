@@ -22,10 +22,11 @@ WAIT_BEFORE_APPROVING = 8.0  # longer than the shortest time limit that a client
 class Daemon:
     home: Path
 
-    def run(self, *words: str) -> str:
-        own = {"HOME": str(self.home), "EXECUTOR_DATA_DIR": str(self.home / "data"), "EXECUTOR_PORT": "0"}
+    def run(self, *words: str, home: Path | None = None) -> str:
+        """`home` is of the client whose file is changed."""
+        own = {"HOME": str(home or self.home), "EXECUTOR_DATA_DIR": str(self.home / "data"), "EXECUTOR_PORT": "0"}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("EXECUTOR_")}
-        environment = {**kept, **own, "XDG_CONFIG_HOME": str(self.home)}
+        environment = {**kept, **own, "XDG_CONFIG_HOME": str(home / ".config" if home else self.home)}
         done = subprocess.run(
             [str(PROGRAM), *words], env=environment, capture_output=True, text=True, timeout=180, check=False
         )
@@ -36,9 +37,13 @@ class Daemon:
     def connect(self, client: str, transport: str) -> str:
         """The text of `executor connect`, as it is."""
         shown: dict[str, Any] = json.loads(
-            self.run("connect", client, *(["--http"] if transport == "http" else []), "--json")
+            self.run("connect", client, "--print", *(["--http"] if transport == "http" else []), "--json")
         )
         return str(shown["text"])
+
+    def connect_client(self, client: str, transport: str, home: Path) -> None:
+        """As a person would: the client's file is changed, and what it says is checked."""
+        self.run("connect", client, "--yes", *(["--http"] if transport == "http" else []), home=home)
 
     def instructions(self) -> str:
         """How the server's instructions begin."""

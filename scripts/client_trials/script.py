@@ -25,8 +25,26 @@ class Turn:
     text: str = ""
 
 
+@dataclass(kw_only=True)
+class ScriptedModel:
+    """What the provider bills, another amount for each request, and the keys that it was sent."""
+
+    billed: list[tuple[str, int, int]] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+
+    def bill(self, model: str) -> tuple[int, int]:
+        """The tokens of a prompt and of its answer."""
+        prompt, output = 101 + len(self.billed), 11 + len(self.billed)
+        self.billed.append((model, prompt, output))
+        return prompt, output
+
+    def next_turn(self, tools: Sequence[str], results: Sequence[str], prompt: str) -> Turn:
+        """`tools` are the names that the model may call now, `results` all that its calls have answered so far."""
+        raise NotImplementedError
+
+
 @dataclass
-class Script:
+class Script(ScriptedModel):
     """Run a read, run a write that pauses, wait for it until it has a result, say that it is done.
 
     `approve` is called while it waits. A client that gives up waiting is asked to wait again.
@@ -41,7 +59,6 @@ class Script:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next_turn(self, tools: Sequence[str], results: Sequence[str], prompt: str) -> Turn:
-        """`tools` are the names that the model may call now, `results` all that its calls have answered so far."""
         if not results and not any("execute" in one for one in tools):
             return Turn(text="no tool to run code with")  # a question aside, such as one for a title
         with self._lock:

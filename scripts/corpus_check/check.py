@@ -90,7 +90,7 @@ async def load(kind: OpenApi, path: Path, names: dict[str, str] | None = None) -
     try:
         return await kind.load(request)
     except ExecutorError as error:
-        if isinstance(error, DocumentInvalid) and "--base-url" not in error.hint:
+        if isinstance(error, DocumentInvalid) and "baseUrl" not in error.hint:
             raise
         return await kind.load(replace(request, base_url="https://api.example.com"))
 

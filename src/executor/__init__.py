@@ -2,8 +2,8 @@
 
     from executor import Executor
 
-    async with Executor.embedded() as executor:
-        outcome = await executor.run("return 1 + 1")
+    with Executor.embedded() as executor:
+        print(executor.run("return 1 + 1").result)
 
 The names below are imported when they are first used: every start of the CLI and of a worker imports this package.
 """
@@ -12,17 +12,44 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor.daemon.wiring.executor import Executor
-    from executor.errors import ExecutorError, ToolError
+    from executor.errors import ExecutionFailed, ExecutionPending, ExecutorError, ToolError
+    from executor.sdk.async_executor import AsyncExecutor
+    from executor.sdk.execution import Answer, Approve, Decision, Deny, Execution, Interaction
+    from executor.sdk.executor import Executor
     from executor.settings import Settings
     from executor.sources.python import tool
 
 __version__ = "0.1.0"
-__all__ = ["Executor", "ExecutorError", "Settings", "ToolError", "__version__", "tool"]
+__all__ = [
+    "Answer",
+    "Approve",
+    "AsyncExecutor",
+    "Decision",
+    "Deny",
+    "Execution",
+    "ExecutionFailed",
+    "ExecutionPending",
+    "Executor",
+    "ExecutorError",
+    "Interaction",
+    "Settings",
+    "ToolError",
+    "__version__",
+    "tool",
+]
 
 _HOMES = {
-    "Executor": "executor.daemon.wiring.executor",
+    "Answer": "executor.sdk.execution",
+    "Approve": "executor.sdk.execution",
+    "AsyncExecutor": "executor.sdk.async_executor",
+    "Decision": "executor.sdk.execution",
+    "Deny": "executor.sdk.execution",
+    "Execution": "executor.sdk.execution",
+    "ExecutionFailed": "executor.errors",
+    "ExecutionPending": "executor.errors",
+    "Executor": "executor.sdk.executor",
     "ExecutorError": "executor.errors",
+    "Interaction": "executor.sdk.execution",
     "Settings": "executor.settings",
     "ToolError": "executor.errors",
     "tool": "executor.sources.python",

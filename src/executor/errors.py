@@ -7,15 +7,18 @@ ExecutorError
 ├── Unauthorized · Forbidden  who is asking
 │   ├── InsufficientScope     a token of an authorization server that was not given enough
 │   ├── HostRefused · OriginRefused
+│   ├── AccessRevoked         who submitted an execution may no longer run code
 │   └── SeparationOfDuties    the requester of a call may not also approve it
 ├── NotFound                  no such thing in this workspace
 ├── Conflict                  it exists, but not in a state that allows this
-│   ├── AlreadySettled · InteractionExpired · NamespaceTaken · SecretElsewhere
+│   ├── AlreadySettled · InteractionExpired · NamespaceTaken · SecretElsewhere · PreconditionFailed
+│   ├── AlreadyCreated · CreationUnknown
 ├── SourceError               a source could not be read
 │   ├── SourceUnreachable · DocumentInvalid · EgressRefused
 ├── StorageError              the database can't be used
 │   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
-│   ├── StorageDamaged · DatabaseMissing · DatabaseUnexpected
+│   ├── StorageDamaged · DatabaseMissing · DatabaseUnexpected · DatabaseOutdated · DatabaseInUse
+│   ├── Collision · CommitUnknown
 ├── SecretUnavailable         a secret's value can't be had from its provider
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
@@ -25,9 +28,16 @@ ExecutorError
 ├── RateLimited               too many tries from one address; later
 ├── Busy                      a limit of the whole installation is reached; try again
 │   ├── DaemonStopping · TooManyWaits
-├── DaemonUnreachable · PortTaken · EngineMissing · DenoMissing · RemoteRefused · SampleFailed
+├── DaemonUnreachable         no daemon answers, or no longer
+│   ├── RequestUnsent · DaemonStarting · ReplyLost · StartFailed
+├── PortTaken · EngineMissing · DenoMissing · RemoteRefused · SampleFailed
 ├── InternalError             a fault of Executor itself
+├── IsolationUnavailable      an agent can't be kept apart as was asked for
+├── AgentUnavailable          a coding agent is not installed, or did not do what a session needs
 ├── ReplayDiverged            the code did not repeat what the journal has
+├── ExecutionFailed           an execution that a program ran ended without a result
+├── ExecutionPending          an execution that a program ran needs a decision, or more time
+├── SessionFailed             an agent session can't be started or continued
 ├── Fenced                    another owner took the execution over (internal)
 ├── SandboxLost               the worker process died under an execution (internal)
 └── ToolError                 one tool call failed; the submitted code can catch it
@@ -110,6 +120,10 @@ class InsufficientScope(Forbidden):
     code = "insufficient_scope"
 
 
+class AccessRevoked(Forbidden):
+    code = "access_revoked"
+
+
 class NotFound(ExecutorError):
     code = "not_found"
     status = 404
@@ -122,6 +136,23 @@ class Conflict(ExecutorError):
 
 class AlreadySettled(Conflict):
     code = "already_settled"
+
+
+class PreconditionFailed(Conflict):
+    """`revision`, among the details, is the current one."""
+
+    code = "precondition_failed"
+    status = 412
+
+
+class AlreadyCreated(Conflict):
+    """`id`, among the details, is what the key created."""
+
+    code = "already_created"
+
+
+class CreationUnknown(Conflict):
+    code = "creation_unknown"
 
 
 class InteractionExpired(Conflict):
@@ -194,6 +225,26 @@ class DatabaseUnexpected(StorageError):
     code = "database_unexpected"
 
 
+class DatabaseOutdated(StorageError):
+    """Its schema is older than this version's, and nothing migrates it but a person."""
+
+    code = "database_outdated"
+
+
+class DatabaseInUse(StorageError):
+    """Another process works on the database."""
+
+    code = "database_in_use"
+
+
+class Collision(StorageError):
+    """Two transactions were in each other's way, and this one was undone: the same again may succeed."""
+
+
+class CommitUnknown(StorageError):
+    """The connection broke during COMMIT. Nothing may be repeated before someone has looked at what is there."""
+
+
 class SecretUnavailable(ExecutorError):
     code = "secret_unavailable"
     status = 503
@@ -238,6 +289,11 @@ class CredentialRequired(ExecutorError):
 class Busy(ExecutorError):
     code = "busy"
     status = 503
+
+
+class SessionFailed(ExecutorError):
+    code = "session_failed"
+    status = 502
 
 
 class Fenced(ExecutorError):
@@ -315,6 +371,18 @@ class DaemonUnreachable(ExecutorError):
     status = 503
 
 
+class RequestUnsent(DaemonUnreachable):
+    """The request has certainly not arrived."""
+
+
+class DaemonStarting(RequestUnsent):
+    """A daemon is there, and does not listen yet."""
+
+
+class ReplyLost(DaemonUnreachable):
+    """The request was sent, and no whole answer came."""
+
+
 class BodyTooLarge(InvalidRequest):
     code = "body_too_large"
     status = 413
@@ -367,10 +435,50 @@ class SampleFailed(ExecutorError):
     code = "sample_failed"
 
 
+class IsolationUnavailable(ExecutorError):
+    """An agent session is refused rather than run with less than was asked for."""
+
+    code = "isolation_unavailable"
+    status = 409
+
+
+class AgentUnavailable(ExecutorError):
+    code = "agent_unavailable"
+    status = 409
+
+
 class ReplayDiverged(ExecutorError):
     """The code did not repeat what the journal says it did."""
 
     code = "nondeterminism"
+
+
+class ExecutionFailed(ExecutorError):
+    """Raised by the SDK. `code` is that of the failure, and `details` has all that is known of it."""
+
+    code = "execution_failed"
+
+    def __init__(self, execution_id: str, message: str, *, code: str = "", hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.execution_id = execution_id
+        if code:
+            self.code = code  # type: ignore[misc]  # that of the failure
+
+
+class ExecutionPending(ExecutorError):
+    """Raised by the SDK. The execution `execution_id` continues after the decision, and can be waited for."""
+
+    code = "execution_pending"
+    status = 409
+
+    def __init__(self, execution_id: str, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message, hint=hint, **details)
+        self.execution_id = execution_id
+
+
+def way_to_install(extra: str) -> str:
+    """By the checkout, never by name: a package index has another `executor`."""
+    return f"in Executor's checkout, run `scripts/setup {extra}`, or `pip install '.[{extra}]'` for another environment"
 
 
 class StartFailed(DaemonUnreachable):

@@ -118,7 +118,7 @@ def test_a_policy_broader_than_the_draft_must_be_meant(daemon: Daemon, paused: A
     """Defence: `check_breadth` in `execution/policies/always.py`."""
     path = f"/v1/interactions/{paused['interactions'][0]['id']}"
     draft = daemon.get(f"{path}/rule?pin=/name").json
-    assert draft["rule"]["text"].startswith('shop.things.createThing when /name="lamp" as write of shop by agent')
+    assert draft["rule"]["text"].startswith('shop.things.createThing when /name="lamp" (write calls) of shop by agent')
     assert draft["matches"] == {"count": 1, "tools": ["shop.things.createThing"]}
     narrow = {"pattern": "shop.things.createThing", "action": "allow", "actor": "agent", "source": "shop"}
     for wide in (

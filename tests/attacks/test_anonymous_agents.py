@@ -40,7 +40,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 @pytest.fixture(autouse=True)
-def cleared(daemon: Daemon) -> Iterator[None]:
+def clear_sessions(daemon: Daemon) -> Iterator[None]:
     yield
     assert operator(daemon).delete("/v1/anonymous").status == 204
 
@@ -108,7 +108,7 @@ def test_a_stranger_has_few_live_executions_paused_ones_included(daemon: Daemon)
     assert (ran, refused.json["code"]) == (7, "quota_exceeded")
     begun = caller.get("/v1/executions?status=running").json["items"][0]["executionId"]
     assert caller.post(f"/v1/executions/{begun}/cancel").status == 200
-    wait_for(lambda: caller.post("/v1/executions", {"code": "return 1"}).status == 201, 60)
+    wait_for(lambda: caller.post("/v1/executions", {"code": "return 1"}).status == 201)
 
 
 def test_what_is_used_is_known_after_a_restart(tmp_path: Any) -> None:
@@ -131,12 +131,12 @@ def test_the_operator_clears_sessions_and_everything_in_them(daemon: Daemon) -> 
     assert other.get("/v1/auth/whoami").status == 200
     assert [one["id"] for one in mine.get("/v1/anonymous").json["items"]] == [second["id"]]
 
-    def left(c: Any) -> list[int]:
+    def count_left(c: Any) -> list[int]:
         here = first["workspaceId"]
         counted = sa.select(sa.func.count())
         return [c.execute(counted.where(table.c.workspace_id == here)).scalar_one() for table in (executions, events)]
 
-    assert daemon.run(daemon.executor.database.read(left)) == [0, 0]
+    assert daemon.run(daemon.executor.database.read(count_left)) == [0, 0]
     for refused in (agent(daemon, "curious"), invite(daemon, "owner"), create_key(daemon, "read"), other):
         assert refused.get("/v1/anonymous").status == 403
         assert refused.delete("/v1/anonymous").status == 403
@@ -190,10 +190,10 @@ def open_stream(caller: Caller, path: str, stack: ExitStack) -> int:
     return answer.status
 
 
-def test_nobodys_streams_starve_the_humans(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_ones_streams_starve_the_humans(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Shares`: of one actor, of all strangers, and places for humans alone."""
     streams = daemon.app.state.streams.streams
-    wait_for(lambda: streams.count == 0, 60)
+    wait_for(lambda: streams.count == 0)
     monkeypatch.setattr(streams, "bounds", replace(streams.bounds, all=24, humans=4, strangers=6, of_program=16))
     with ExitStack() as stack:
         opened = []
@@ -207,7 +207,7 @@ def test_nobodys_streams_starve_the_humans(daemon: Daemon, monkeypatch: pytest.M
         assert [open_stream(programs[0], "/v1/events", stack) for _ in range(18)].count(200) == 14
         assert open_stream(programs[1], "/v1/events", stack) == 503
         assert [open_stream(operator(daemon), "/v1/events", stack) for _ in range(4)] == [200] * 4
-    wait_for(lambda: streams.count == 0, 60)
+    wait_for(lambda: streams.count == 0)
 
 
 def test_a_stranger_waits_in_few_places_and_its_submission_is_answered_all_the_same(

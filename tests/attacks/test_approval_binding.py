@@ -80,7 +80,9 @@ async def test_5_the_base_url_changes_between_approval_and_call(harness: Executo
     )
     await harness.executor.catalog.add_source(workspace_id, elsewhere)
     await harness.settle(outcome, "approve")
-    assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
+    again = await harness.wait(outcome.execution.id)
+    assert again.execution.status == "paused"
+    assert again.interactions[0].prompt["reason"].startswith("the tool and the place where the call goes changed")
     assert harness.effects() == []
 
 
@@ -89,7 +91,9 @@ async def test_5_a_policy_changes_between_approval_and_call(harness: ExecutorHar
     outcome, other = await harness.run(WRITE), await harness.run(CAUGHT)
     await harness.policy("other.**", "deny")
     await harness.settle(outcome, "approve")
-    assert (await harness.wait(outcome.execution.id)).execution.status == "paused"
+    again = await harness.wait(outcome.execution.id)
+    assert again.execution.status == "paused"
+    assert again.interactions[0].prompt["reason"].startswith("the policies changed after the request was shown")
     await harness.policy("ledger.entries.*", "deny")
     await harness.settle(other, "approve")
     assert value(await harness.wait(other.execution.id)) == "denied"

@@ -17,12 +17,12 @@ from tests.surfaces.web.conftest import Open, also_asked, browser, visit  # noqa
 
 
 @pytest.fixture(scope="module")
-def paid(daemon: Daemon) -> Iterator[list[Got]]:
-    with bank(daemon) as paid:
-        yield paid
+def payments(daemon: Daemon) -> Iterator[list[Got]]:
+    with bank(daemon) as payments:
+        yield payments
 
 
-def test_75_the_browser_shows_the_digits_that_are_sent(visit: Open, daemon: Daemon, paid: list[Got]) -> None:  # noqa: F811
+def test_75_the_browser_shows_the_digits_that_are_sent(visit: Open, daemon: Daemon, payments: list[Got]) -> None:  # noqa: F811
     """Defence: `web/src/api/json.ts` reads numbers as they are written, and everything is shown through it."""
     code = """
 for amount in (9007199254740992, 9007199254740993):
@@ -43,7 +43,7 @@ return 9007199254740993"""
     expect(page.get_by_role("region", name="The policies including the new one")).to_contain_text("9007199254740993")
     page.get_by_role("button", name="Save the policy and allow").click()
     expect(page.get_by_role("article")).to_contain_text("Allowed by you")
-    wait_for(lambda: b"9007199254740993" in paid[-1].body)
+    wait_for(lambda: b"9007199254740993" in payments[-1].body)
     policies = daemon.get("/v1/policies").json["items"]
     assert "9007199254740993" in str([policy["conditions"] for policy in policies])
     for policy in policies:
@@ -54,7 +54,12 @@ return 9007199254740993"""
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_76_nothing_is_allowed_that_was_not_in_view(visit: Open, daemon: Daemon, paid: list[Got], name: str) -> None:  # noqa: F811
+def test_76_nothing_is_allowed_that_was_not_in_view(
+    visit: Open,  # noqa: F811
+    daemon: Daemon,
+    payments: list[Got],
+    name: str,
+) -> None:
     """Defence: `folding.ts` and `folded` in `decide.tsx`; nothing of a short request is folded."""
     approval = request_approval(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG[name])}}})')
     page = visit(f"/approvals/{approval['id']}")
@@ -81,7 +86,7 @@ def test_76_nothing_is_allowed_that_was_not_in_view(visit: Open, daemon: Daemon,
 def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
     visit: Open,  # noqa: F811
     daemon: Daemon,
-    paid: list[Got],
+    payments: list[Got],
 ) -> None:
     """Defence: `escape` of the daemon, `visible` of the browser; both mark the same letters."""
     body = {f"{number} {text}": text for number, (text, _) in enumerate(TRICKS.values())}
@@ -97,7 +102,7 @@ def test_76_letters_that_deceive_are_marked_wherever_they_are_shown(
     expect(arguments).to_contain_text("Привет, naïve 日本")
 
 
-def test_77_a_page_names_the_request_and_the_credential(visit: Open, daemon: Daemon, paid: list[Got]) -> None:  # noqa: F811
+def test_77_a_page_names_the_request_and_the_credential(visit: Open, daemon: Daemon, payments: list[Got]) -> None:  # noqa: F811
     approval = request_approval(daemon, f'{PAY}({{account: "1", memo: "two words", body: {{}}}})')
     article = visit(f"/approvals/{approval['id']}").get_by_role("article", name="The request")
     expect(article).to_contain_text(approval["request"])

@@ -23,9 +23,9 @@ PAY = "return await tools.bank.money.pay"
 
 
 @pytest.fixture(scope="module")
-def paid(daemon: Daemon) -> Iterator[list[Got]]:
-    with bank(daemon) as paid:
-        yield paid
+def payments(daemon: Daemon) -> Iterator[list[Got]]:
+    with bank(daemon) as payments:
+        yield payments
 
 
 def request_approval(daemon: Daemon, code: str, language: str = "typescript") -> Any:
@@ -54,7 +54,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, paid: list[Got], name: str) -> None:
+def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, payments: list[Got], name: str) -> None:
     """Defence: arguments are shown from what `parse_arguments` read, which is what is sent."""
     written, expected = NUMBERS[name]
     approval = request_approval(daemon, python(f'account="1", body={{"amount": {written}}}'), "python")
@@ -65,17 +65,17 @@ def test_75_a_number_is_shown_and_sent_digit_for_digit(daemon: Daemon, paid: lis
     daemon.post(f"/v1/interactions/{approval['id']}/approve", {})
     done = daemon.get(f"/v1/executions/{approval['executionId']}?wait=60").json
     assert done["status"] == "completed", done
-    assert json.dumps(json.loads(paid[-1].body)) == json.dumps({"amount": json.loads(expected)})
+    assert json.dumps(json.loads(payments[-1].body)) == json.dumps({"amount": json.loads(expected)})
 
 
 @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" + "0" * 40])
-def test_75_a_number_that_can_not_be_sent_exactly_is_refused(daemon: Daemon, paid: list[Got], number: str) -> None:
+def test_75_a_number_that_can_not_be_sent_exactly_is_refused(daemon: Daemon, payments: list[Got], number: str) -> None:
     """Defence: `Writer._number` in `runtime/python/json_writer.py`; behind it `find_rounded` in
     `execution/calls/arguments.py`."""
-    before = len(paid)
+    before = len(payments)
     view = daemon.execute(python(f'account="1", body={{"amount": [{number}]}}'), language="python")
     assert (view["status"], view["error"]["code"]) == ("failed", "code_error"), view
-    assert "beyond 64 bits" in view["error"]["message"] and len(paid) == before
+    assert "beyond 64 bits" in view["error"]["message"] and len(payments) == before
 
 
 @pytest.mark.parametrize("number", ["18446744073709551616", "-9223372036854775809", "1" + 40 * "0"])
@@ -108,7 +108,7 @@ LONG = {
 }
 
 
-def test_76_long_arguments_are_whole_where_they_are_decided(daemon: Daemon, paid: list[Got]) -> None:
+def test_76_long_arguments_are_whole_where_they_are_decided(daemon: Daemon, payments: list[Got]) -> None:
     """Defence: `GET /v1/interactions/{id}` shows all of them; the terminal wants to know that they were read."""
     approval = request_approval(daemon, f'{PAY}({{account: "1", body: {json.dumps(LONG["more than is kept"])}}})')
     assert approval["argumentsCut"] and "attacker@evil.example" not in approval["prompt"]
@@ -137,7 +137,7 @@ TRICKS = {
 
 
 def test_76_the_browser_and_the_daemon_know_the_same_look_alikes() -> None:
-    from executor.model.lookalikes import PAIRS
+    from executor.network.lookalikes import PAIRS
 
     file = Path(__file__).parents[2] / "web" / "src" / "text" / "lookalikes.ts"
     declared = file.read_text().partition("export const PAIRS =")[2].partition(";")[0]
@@ -149,7 +149,7 @@ def test_76_the_browser_and_the_daemon_know_the_same_look_alikes() -> None:
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
 async def test_77_every_prompt_names_the_request_and_the_credential(
-    daemon: Daemon, paid: list[Got], language: str, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, payments: list[Got], language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Defence: `CallSender.outline`, made by the code that builds the request. The value of the credential is in
     none."""
@@ -168,7 +168,7 @@ async def test_77_every_prompt_names_the_request_and_the_credential(
         assert request in prompt and "alice (bearer, of the workspace)" in prompt and TOKEN not in prompt
     daemon.post(f"/v1/interactions/{approval['id']}/approve", {})
     assert daemon.get(f"/v1/executions/{approval['executionId']}?wait=60").json["status"] == "completed"
-    assert request.endswith(paid[-1].target) and f"Bearer {TOKEN}" in paid[-1].headers.values()
+    assert request.endswith(payments[-1].target) and f"Bearer {TOKEN}" in payments[-1].headers.values()
 
 
 def test_77_every_kind_of_source_says_what_it_would_call(

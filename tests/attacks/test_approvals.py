@@ -8,7 +8,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from executor.errors import AlreadySettled, InteractionExpired
+from executor.errors import AlreadySettled, Fenced, InteractionExpired
 from executor.execution.approvals import pending_limits
 from executor.execution.approvals.expiry import expire
 from executor.model.ids import now_ms
@@ -42,7 +42,8 @@ async def test_6_an_approval_is_spent_once(harness: ExecutorHarness) -> None:
     await harness.settle(outcome, "approve")
     await harness.wait(outcome.execution.id)
     asked = outcome.interactions[0].id
-    assert await harness.executor.database.write(lambda c: interactions.use(c, asked)) is False
+    with pytest.raises(Fenced, match="was used before"):
+        await harness.executor.database.write(lambda c: interactions.use(c, asked))
 
 
 async def test_7_approving_after_expiry_denial_or_cancel(harness: ExecutorHarness) -> None:

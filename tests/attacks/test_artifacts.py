@@ -90,7 +90,7 @@ def test_62_a_key_of_megabytes_is_not_copied_for_everything_below_it(look: Calla
     assert cpu_seconds(lambda: look({HUGE_KEY: inside})) < 20 * max(0.02, plain)
 
 
-def test_62_matches_below_a_long_key_are_told_without_their_place() -> None:
+def test_62_matches_below_a_long_key_are_reported_without_their_place() -> None:
     """The same in what is answered: two hundred places of a megabyte each would be an answer of 200 MB."""
     found = list(occurrences({HUGE_KEY: ["needle"] * 200}, "needle"))
     assert len(orjson.dumps(found)) < 20_000 and len(found) == 200
@@ -126,7 +126,7 @@ async def test_62_a_thousand_reads_at_once_take_turns(
     reading, most = 0, 0
     read = tools._readable
 
-    def counted(*given: Any) -> Any:
+    def count_read(*given: Any) -> Any:
         nonlocal reading, most
         reading += 1
         most = max(most, reading)
@@ -134,13 +134,13 @@ async def test_62_a_thousand_reads_at_once_take_turns(
 
     answer = tools._search
 
-    def answered(*given: Any) -> Any:
+    def count_answer(*given: Any) -> Any:
         nonlocal reading
         reading -= 1
         return answer(*given)
 
-    monkeypatch.setattr(tools, "_readable", counted)
-    monkeypatch.setattr(tools, "_search", answered)
+    monkeypatch.setattr(tools, "_readable", count_read)
+    monkeypatch.setattr(tools, "_search", count_answer)
     search = f'tools.executor.artifacts.search({{id: "{made.artifact.id}", query: "2"}})'
     done = await harness.run(f"return (await Promise.all(Array.from({{length: 40}}, () => {search}))).length")
     assert done.execution.result == "40", done.execution.failure

@@ -94,7 +94,7 @@ async def test_a_record_cut_off_stays_broken_when_the_daemon_writes_on(harness: 
     assert (await whole(harness)).problem != ""
 
 
-async def test_a_whole_record_written_anew_differs_from_a_head_that_was_kept(harness: ExecutorHarness) -> None:
+async def test_a_whole_record_written_again_differs_from_a_head_that_was_kept(harness: ExecutorHarness) -> None:
     """Defence: `noted` in `chains.verify`. Without a head kept elsewhere nobody can tell."""
     await harness.run("return 1")
     noted = (await whole(harness)).head

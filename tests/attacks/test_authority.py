@@ -150,7 +150,7 @@ def others(home: Daemon) -> list[Caller]:
     return [identities.invite(home, "admin"), identities.invite(home, "owner"), identities.stranger(home)]
 
 
-def test_69_nobody_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp_path: Path) -> None:
+def test_69_no_one_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp_path: Path) -> None:
     """Defence: `by_operator` of the consent, checked by `sources/lifecycle/consent.py` wherever something is run."""
     trace = tmp_path / "ran"
     wishes = (
@@ -174,7 +174,7 @@ def test_69_nobody_but_the_operator_runs_a_command_or_a_module(home: Daemon, tmp
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
-def test_69_nobody_but_the_operator_lets_code_run_a_command_or_a_module(
+def test_69_no_one_but_the_operator_lets_code_run_a_command_or_a_module(
     home: Daemon, tmp_path: Path, language: str
 ) -> None:
     acts = administering(tmp_path)
@@ -237,7 +237,7 @@ def test_69_the_machines_own_credentials_are_not_an_organizations(home: Daemon) 
         assert caller.post("/v1/sources", metadata).json["code"] == "egress_refused"
 
 
-def test_69_nobody_signs_in_as_the_operator_or_as_somebody_of_another_organization(home: Daemon) -> None:
+def test_69_no_one_signs_in_as_the_operator_or_as_someone_of_another_organization(home: Daemon) -> None:
     """Defence: `refuse_elsewhere` in `identity/sessions.py`."""
     mine = operator(home).get("/v1/auth/whoami").json["accountId"]
     owner, elsewhere = identities.invite(home, "owner"), identities.stranger(home)
@@ -266,7 +266,7 @@ def test_69_the_operator_is_one_in_a_terminal_and_in_a_browser_and_not_with_a_ke
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
-def test_70_nobody_approves_their_own_destructive_call_once_there_are_two(
+def test_70_no_one_approves_their_own_destructive_call_once_there_are_two(
     home: Daemon, vault: Upstream, member: Caller, admin: Caller, language: str
 ) -> None:
     """Defence: `Authority` in `execution/approvals/authority.py`."""
@@ -287,7 +287,7 @@ def test_70_nobody_approves_their_own_destructive_call_once_there_are_two(
         assert done["status"] == "completed" and count_wipes(vault) == before + 1, done
 
 
-def test_70_whoever_asked_may_withdraw_it_and_approve_a_write(home: Daemon, vault: Upstream, member: Caller) -> None:
+def test_70_anyone_who_asked_may_withdraw_it_and_approve_a_write(home: Daemon, vault: Upstream, member: Caller) -> None:
     view = submit(member, call_of("typescript", "vault.all.wipe", {}))
     assert settle(member, view["interactions"][0]["id"], "deny").status == 200
     view = submit(member, call_of("typescript", "vault.all.write", {}))
@@ -312,7 +312,7 @@ def test_70_administrators_choose_what_is_separated_and_members_do_not(
     assert len(changes) == 3
 
 
-def test_70_alone_or_where_nobody_else_could_one_approves_ones_own(home: Daemon, vault: Upstream) -> None:
+def test_70_alone_or_where_no_one_else_could_one_approves_ones_own(home: Daemon, vault: Upstream) -> None:
     """No dead end: with viewers alone beside them, the one who may decide decides."""
     place = expect_created(operator(home).post("/v1/organizations", {"name": "Small"}))
     alone = operator(home, place["id"])

@@ -106,7 +106,7 @@ def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: TokenIssue
     asked = authority.ledger.asked.total()
     for extra in ({"jwk": key.as_dict(private=False)}, {"jku": f"{authority.origin}/evil"}, {"x5u": authority.origin}):
         header = json.dumps({"alg": "RS256", "kid": authority.key.kid, **extra})
-        refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims()), key))
+        refusal_reason(daemon, authority.sign(header, json.dumps(authority.claims()), key))
     assert authority.ledger.asked["/evil"] == 0
     assert authority.ledger.asked.total() <= asked + 1
 
@@ -118,13 +118,13 @@ def test_a_key_that_the_token_brings_along(daemon: Daemon, authority: TokenIssue
 def test_a_key_id_that_is_a_path_or_a_query(daemon: Daemon, authority: TokenIssuer, kid: str) -> None:
     """The defence: `choose_keys` in identity/oidc/jwks.py compares it, and it goes nowhere else."""
     header = json.dumps({"alg": "RS256", "kid": kid})
-    assert "key" in refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
+    assert "key" in refusal_reason(daemon, authority.sign(header, json.dumps(authority.claims())))
 
 
 @pytest.mark.parametrize("kid", [None, 1, ["first"], {"a": 1}, "k" * 256])
 def test_a_key_id_that_is_no_name(daemon: Daemon, authority: TokenIssuer, kid: Any) -> None:
     header = json.dumps({"alg": "RS256", "kid": kid})
-    refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
+    refusal_reason(daemon, authority.sign(header, json.dumps(authority.claims())))
 
 
 def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -133,7 +133,7 @@ def test_a_flood_of_unknown_key_ids_does_not_reach_the_issuer(daemon: Daemon, au
     before = authority.ledger.asked["/jwks"]
     for number in range(20):
         header = json.dumps({"alg": "RS256", "kid": f"unknown-{number}"})
-        refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
+        refusal_reason(daemon, authority.sign(header, json.dumps(authority.claims())))
     assert authority.ledger.asked["/jwks"] <= before + 1
 
 
@@ -164,7 +164,7 @@ def test_a_token_that_has_expired_or_never_does(daemon: Daemon, authority: Token
     claims = (
         json.dumps({**authority.claims(), "exp": exp}) if exp is not None else json.dumps(authority.claims(exp=None))
     )
-    refusal_reason(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), claims))
+    refusal_reason(daemon, authority.sign(json.dumps({"alg": "RS256", "kid": authority.key.kid}), claims))
 
 
 @pytest.mark.parametrize("name", ["nbf", "iat"])
@@ -175,7 +175,7 @@ def test_a_token_from_the_future(daemon: Daemon, authority: TokenIssuer, name: s
 
 
 @pytest.mark.parametrize("sub", [None, "", 1, ["ann"], "s" * 256])
-def test_a_token_of_nobody(daemon: Daemon, authority: TokenIssuer, sub: Any) -> None:
+def test_a_token_of_no_one(daemon: Daemon, authority: TokenIssuer, sub: Any) -> None:
     refusal_reason(daemon, authority.token(sub=sub))
 
 
@@ -188,15 +188,15 @@ def test_a_name_that_stands_there_twice(daemon: Daemon, authority: TokenIssuer, 
         header = header.replace('"alg": "RS256"', '"alg": "none", "alg": "RS256"')
     else:
         claims = claims.replace('"sub"', '"sub": "root", "sub"')
-    assert "ambiguous" in refusal_reason(daemon, authority.signed(header, claims))
+    assert "ambiguous" in refusal_reason(daemon, authority.sign(header, claims))
 
 
 def test_a_token_inside_a_token(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: REFUSED_HEADERS and `parse_object` in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, "cty": "JWT"})
-    refusal_reason(daemon, authority.signed(header, authority.token()))
-    refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
-    refusal_reason(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), authority.token()))
+    refusal_reason(daemon, authority.sign(header, authority.token()))
+    refusal_reason(daemon, authority.sign(header, json.dumps(authority.claims())))
+    refusal_reason(daemon, authority.sign(json.dumps({"alg": "RS256", "kid": authority.key.kid}), authority.token()))
     refusal_reason(daemon, f"{authority.token()}.{authority.token()}")
 
 
@@ -206,7 +206,7 @@ def test_a_token_inside_a_token(daemon: Daemon, authority: TokenIssuer) -> None:
 def test_a_header_that_asks_for_what_is_not_understood(daemon: Daemon, authority: TokenIssuer, extra: Any) -> None:
     """The defence: REFUSED_HEADERS and TYPES in identity/oidc/jwt.py."""
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid, **extra})
-    refusal_reason(daemon, authority.signed(header, json.dumps(authority.claims())))
+    refusal_reason(daemon, authority.sign(header, json.dumps(authority.claims())))
 
 
 def test_a_huge_token(daemon: Daemon, authority: TokenIssuer) -> None:
@@ -219,12 +219,12 @@ def test_claims_nested_until_a_parser_falls_over(daemon: Daemon, authority: Toke
     deep = "[" * 3_000 + "]" * 3_000
     claims = json.dumps(authority.claims())[:-1] + f', "deep": {deep}}}'
     header = json.dumps({"alg": "RS256", "kid": authority.key.kid})
-    assert ask(daemon, authority.signed(header, claims)).status in (200, 401)
+    assert ask(daemon, authority.sign(header, claims)).status in (200, 401)
 
 
 @pytest.mark.parametrize("text", ["[]", '"x"', "1", "null", "{", "{}x", '{"a": NaN}', "\ufeff{}", ""])
 def test_claims_that_are_no_object(daemon: Daemon, authority: TokenIssuer, text: str) -> None:
-    refusal_reason(daemon, authority.signed(json.dumps({"alg": "RS256", "kid": authority.key.kid}), text))
+    refusal_reason(daemon, authority.sign(json.dumps({"alg": "RS256", "kid": authority.key.kid}), text))
 
 
 def test_another_spelling_of_a_good_token(daemon: Daemon, authority: TokenIssuer) -> None:

@@ -63,6 +63,15 @@ def test_18_nothing_in_any_answer_to_anybody(run: Run) -> None:
     assert len(run.answers["GET /v1/audit/export"].splitlines()) > 50
 
 
+def test_nothing_in_any_span_or_metric(run: Run) -> None:
+    """And there were many, of calls that carried every one of them. Defence: `NAMES` in `telemetry/attributes.py`."""
+    assert len(run.exported.spans) > 300 and run.exported.metrics
+    assert any(one.name.startswith("execute_tool ") for one in run.exported.spans)
+    assert run.canaries.found(run.exported.everything) == set()
+    names = "".join(one.name for one in run.exported.spans)
+    assert run.canaries.found(names.encode()) == set()
+
+
 def test_63_nothing_in_the_memory_arguments_or_environment_of_what_runs_code(run: Run) -> None:
     """19, 63: what a core dump of a sandbox would hold. Defence: results are redacted before they are sent to it."""
     assert run.memory and not any(run.memory.values())

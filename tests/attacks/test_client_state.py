@@ -32,7 +32,7 @@ def test_57_a_forged_or_replayed_request_state_decides_nothing(
     assert len(shop) == before
 
 
-def test_57_a_cursor_of_another_or_of_nobody(daemon: Daemon, paused: Any) -> None:
+def test_57_a_cursor_of_another_or_of_no_one(daemon: Daemon, paused: Any) -> None:
     """Defence: a cursor is an id that is compared, and lists are those of the workspace whatever it says."""
     everything = {one["executionId"] for one in daemon.get("/v1/executions?limit=200").json["items"]}
     for cursor in ("exec_zzzz", "exec_0", "%00", "../..", "1 OR 1=1", paused["executionId"].upper()):

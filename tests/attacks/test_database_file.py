@@ -117,7 +117,7 @@ def test_beginning_with_an_empty_database_takes_an_explicit_word(daemon: Daemon)
     down(daemon)
 
 
-def test_beginning_anew_never_overwrites_a_database(daemon: Daemon) -> None:
+def test_beginning_again_never_overwrites_a_database(daemon: Daemon) -> None:
     before = digest(daemon.data_dir)
     assert up(daemon, "--new")["code"] == "invalid_request"
     assert digest(daemon.data_dir) == before
@@ -170,7 +170,7 @@ def test_a_damaged_database_is_refused_and_left_as_it_is(daemon: Daemon, damage:
     assert digest(daemon.data_dir) == before
 
 
-def test_an_older_copy_is_refused_until_somebody_says_that_it_was_restored(installation: Path, daemon: Daemon) -> None:
+def test_an_older_copy_is_refused_until_someone_says_that_it_was_restored(installation: Path, daemon: Daemon) -> None:
     shutil.copy(installation / "backup.db", database(daemon))
     error = up(daemon)
     assert error["code"] == "database_unexpected"
@@ -206,7 +206,7 @@ def test_a_killed_daemon_starts_again_with_its_own_database(daemon: Daemon) -> N
     assert len(daemon.get("/v1/executions?limit=500")["items"]) == 22
 
 
-def test_damage_met_while_running_is_told_as_such_and_nothing_more_is_written(tmp_path: Path) -> None:
+def test_damage_met_while_running_is_reported_as_such_and_nothing_more_is_written(tmp_path: Path) -> None:
     with running_daemon(tmp_path) as live:
         for number in range(20):
             live.execute(f"return {number}")

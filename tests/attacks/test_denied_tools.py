@@ -19,9 +19,9 @@ TOLD = ("memo", "account", "body")
 
 
 @pytest.fixture(scope="module")
-def paid(daemon: Daemon) -> Iterator[list[Got]]:
-    with bank(daemon) as paid:
-        yield paid
+def payments(daemon: Daemon) -> Iterator[list[Got]]:
+    with bank(daemon) as payments:
+        yield payments
 
 
 def agent_id(daemon: Daemon) -> str:
@@ -38,14 +38,14 @@ POLICIES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(params=POLICIES)
-def denied(request: pytest.FixtureRequest, daemon: Daemon, paid: list[Got]) -> Iterator[str]:
+def denial(request: pytest.FixtureRequest, daemon: Daemon, payments: list[Got]) -> Iterator[str]:
     made = daemon.post("/v1/policies", {"action": "deny", **POLICIES[request.param]})
     assert made.status == 201, made.body
     yield request.param
     daemon.request("DELETE", f"/v1/policies/{made.json['id']}")
 
 
-def test_80_the_api_describes_it_to_nobody_it_is_denied_to(daemon: Daemon, denied: str) -> None:
+def test_80_the_api_describes_it_to_no_one_it_is_denied_to(daemon: Daemon, denial: str) -> None:
     """Defence: `visibility_for` on every route that describes tools; it answers as for a tool that there is not."""
     answer = daemon.get(f"/v1/tools/{PATH}?includeSchemas=true", role="agent")
     nothing = daemon.get("/v1/tools/bank.money.nothing", role="agent")
@@ -59,11 +59,11 @@ def test_80_the_api_describes_it_to_nobody_it_is_denied_to(daemon: Daemon, denie
         assert PATH not in daemon.get(path, role="agent").body.decode()
     digest = daemon.get(f"/v1/tools/{PATH}").json.get("schemaDigest", "")
     if digest:
-        assert daemon.get(f"/v1/tools/versions/{digest}", role="agent").status == 404
+        assert daemon.get(f"/v1/tool-versions/{digest}", role="agent").status == 404
     assert daemon.get(f"/v1/tools/{PATH}").status == 200  # people who administer policies see what they deny
 
 
-def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denied: str) -> None:
+def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denial: str) -> None:
     """Defence: what is denied is declared to no checker (`Checker._declare`), and no finding is judged by it."""
     for code in (f"const x: number = tools.{PATH}", f"return await tools.{PATH}({{wrong: 1}})", f"tools.{PATH}(1).z"):
         found = daemon.post("/v1/catalog/check", {"code": code, "language": "typescript"}, role="agent")
@@ -75,7 +75,7 @@ def test_80_checks_and_completions_say_nothing_of_it(daemon: Daemon, denied: str
 
 
 @pytest.mark.parametrize("language", ["typescript", "python"])
-async def test_80_code_learns_nothing_of_it(daemon: Daemon, denied: str, language: str) -> None:
+async def test_80_code_learns_nothing_of_it(daemon: Daemon, denial: str, language: str) -> None:
     """Defence: the visibility of the actor whose code it is, in `describe`, `discover`, `nearest` and refusals."""
     typescript = f"""
 const said = [];

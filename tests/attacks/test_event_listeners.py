@@ -57,9 +57,9 @@ def test_an_event_is_read_and_written_out_once_however_many_listen(
     view = sse.event_view
     monkeypatch.setattr(sse, "event_view", lambda event: made.append(event.id) or view(event))
     listening = [listen(daemon, "/v1/events?live=true") for _ in range(LISTENERS)]
-    wait_for(lambda: len(daemon.executor.feed._tails) == 1, 60)
+    wait_for(lambda: len(daemon.executor.feed._tails) == 1)
     (tail,) = daemon.executor.feed._tails.values()
-    wait_for(lambda: len(tail.wakers) == LISTENERS and tail.begun.done(), 60)
+    wait_for(lambda: len(tail.wakers) == LISTENERS and tail.begun.done())
     daemon.execute("return 1", wait=60)
     seen = [ids(answer, "execution.completed") for _, answer in listening]
     for connection, _ in listening:
@@ -67,7 +67,7 @@ def test_an_event_is_read_and_written_out_once_however_many_listen(
     assert all(one == seen[0] for one in seen)
     assert seen[0] == sorted(set(seen[0]))
     assert len(made) < len(seen[0]) * 8  # not 40 times; those that are woken at different moments have other batches
-    wait_for(lambda: not daemon.executor.feed._tails, 60)
+    wait_for(lambda: not daemon.executor.feed._tails)
 
 
 @pytest.mark.parametrize("kept", [1, 3, 1000])

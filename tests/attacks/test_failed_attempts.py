@@ -74,7 +74,7 @@ def test_guessed_sessions_shut_out_no_session_that_was_started(daemon: Daemon, m
     assert nobody(daemon).post("/v1/auth/anonymous/token", {"sessionId": session}).status == 200
 
 
-def test_what_nobody_has_seen_is_looked_up_a_few_at_a_time_and_the_known_need_not_wait(daemon: Daemon) -> None:
+def test_what_no_one_has_seen_is_looked_up_a_few_at_a_time_and_the_known_need_not_wait(daemon: Daemon) -> None:
     """`Authenticator._lookups`: with every turn taken by a flood, whoever came before is served as always."""
     known = create_key(daemon, "read")
     assert known.get("/v1/auth/whoami").status == 200

@@ -95,7 +95,7 @@ class Crooked(Quiet):
             self.wfile.write(b" ")
             time.sleep(0.01)
 
-    def packed(self) -> None:
+    def send_packed(self) -> None:
         packer = zlib.compressobj(wbits=31)
         self.send(packer.compress(b" " * 20_000_000) + packer.flush(), Content_Encoding="gzip")
 
@@ -236,7 +236,7 @@ def signing() -> Iterator[tuple[Daemon, TokenIssuer]]:
         from pathlib import Path
 
         with tempfile.TemporaryDirectory() as place, running_daemon(Path(place), **settings_of(authority)) as running:
-            authority.known(CLIENT, f"{running.url}{CALLBACK}", secret=SECRET)
+            authority.register_client(CLIENT, f"{running.url}{CALLBACK}", secret=SECRET)
             expect_created(operator(running).post("/v1/invitations", {"role": "member", "email": "ann@example.org"}))
             yield running, authority
 

@@ -113,7 +113,7 @@ async def loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     (tmp_path / "endless_loops.py").write_text(LOOPS)
     (tmp_path / "endless_import.py").write_text("while True: pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    kind = PythonFunctions(call_seconds=1.0, load_seconds=30.0)
+    kind = PythonFunctions(call_seconds=1.0, load_seconds=120.0)
     loaded = await kind.load(
         SourceRequest(location="python:endless_loops", consented=Consent(runs_code=True, by_operator=True))
     )
@@ -123,7 +123,7 @@ async def loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     sys.modules.pop("endless_loops", None)
 
 
-async def test_105_functions_without_end_are_given_up_and_hold_up_nobody(
+async def test_105_functions_without_end_are_given_up_and_hold_up_no_one(
     loops: tuple[PythonFunctions, Source, Any],
 ) -> None:
     """Defence: `Running` interrupts a thread whose time is up; `Coroutines` gives up a loop that is blocked."""

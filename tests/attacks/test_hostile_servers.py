@@ -99,7 +99,7 @@ def test_102_commands_that_never_stop_sending_and_never_read(daemon: Daemon, cou
     before = resident(daemon)
     for mode in modes:
         add(daemon, mode, command=[sys.executable, SCRIPT, str(counts), "stdio", mode])
-    wait_for(lambda: set(count_sent(counts)) == set(modes), 60)
+    wait_for(lambda: set(count_sent(counts)) == set(modes))
     grown = grown_while_watched(daemon, counts, before)
     assert max(count_sent(counts).values()) < MOST_SENT, count_sent(counts)
     assert grown < MOST_GROWTH
@@ -143,7 +143,7 @@ def test_102_answers_without_end_fail_their_call_and_no_other(daemon: Daemon, ht
 def test_102_a_stream_that_ends_at_once_is_not_opened_again_at_once(daemon: Daemon, http: str, counts: Path) -> None:
     """Defence: `GuardedTransport._wait_for_turn`; the server asks to come back after 0 milliseconds."""
     add(daemon, "again", location=f"{http}/again", options={"transport": "http"})
-    wait_for(lambda: count_sent(counts).get("again", 0) >= 2, 60)
+    wait_for(lambda: count_sent(counts).get("again", 0) >= 2)
     began, first = time.monotonic(), count_sent(counts)["again"]
     while time.monotonic() < began + 3 and count_sent(counts)["again"] < first + 50:
         time.sleep(0.02)

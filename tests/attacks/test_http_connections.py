@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from executor.daemon import http_protocol
+from executor.daemon.server import http_protocol
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import agent, operator, signed_in
@@ -162,7 +162,7 @@ def test_a_few_pipelined_requests_are_all_answered(daemon: Daemon) -> None:
         assert answer(connection).count(b"HTTP/1.1 200 ") == 6
 
 
-def test_whoever_takes_every_connection_keeps_nobody_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_takes_every_connection_keeps_no_one_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """`protocol.make_room`: silent connections, half heads and half bodies go before what is being answered."""
     monkeypatch.setattr(http_protocol, "most_connections", lambda: 30)
     half_body = head(daemon, "POST /v1/auth/sign-in", JSON, "Content-Length: 100") + b"{"

@@ -17,7 +17,7 @@ def forgiven(daemon: Daemon) -> None:
     daemon.executor.authenticator.attempts.clear()
 
 
-def test_guessing_tokens_is_slowed_and_shuts_nobody_else_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guessing_tokens_is_slowed_and_shuts_no_one_else_out(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """Defence: `attempts.check` in identity/authentication.py; `_known` there keeps those out of it who were known
     before."""
     stop_rate_limit_clocks(daemon, monkeypatch)
@@ -43,8 +43,8 @@ def test_guessing_links_and_invitations_is_slowed_too(daemon: Daemon, monkeypatc
 
 
 def test_a_forwarded_address_does_not_choose_what_is_recorded(daemon: Daemon) -> None:
-    """Defence: `proxy_headers=False` in daemon/http_server.py; the server would believe the header from loopback."""
-    from executor.daemon.http_server import configuration
+    """Defence: `proxy_headers=False` in daemon/server/http_server.py; uvicorn would believe loopback."""
+    from executor.daemon.server.http_server import configuration
 
     assert configuration(object()).proxy_headers is False  # type: ignore[arg-type]
 

@@ -266,6 +266,10 @@ def test_84_a_changed_mcp_tool_is_asked_about(daemon: Daemon, namespace: str, tm
     always(daemon, call(daemon, f"{namespace}.note", {"text": "a"}))
     assert call(daemon, f"{namespace}.note", {"text": "turn"})["status"] == "completed"
     assert daemon.post(f"/v1/sources/{namespace}/refresh").status == 200
+    assert call(daemon, f"{namespace}.note", {"text": "c"})["error"]["code"] == "review_required"
+    [review] = daemon.get(f"/v1/sources/{namespace}/review").json["items"]
+    seen = {"path": review["path"], "digest": review["digest"]}
+    assert daemon.post(f"/v1/sources/{namespace}/review/accept", {"tools": [seen]}).status == 200
     asked = interaction_of(view := call(daemon, f"{namespace}.note", {"text": "c"}))
     assert any("grant" in one["at"] for one in asked["changed"]["differences"])
     assert is_asked(daemon, view)

@@ -99,12 +99,12 @@ class Scene:
             body = {"code": CODE[language] % (namespace, operation), "language": language, "wait": 0}
             self.executions[namespace] = str(self.daemon.post("/v1/executions", body)["executionId"])
         for namespace in calls:
-            wait_for(lambda name=namespace: self.bank.count(name) or self.asked(name), 120)
-            for interaction in self.asked(namespace):
+            wait_for(lambda name=namespace: self.bank.count(name) or self.pending_interactions(name), seconds=120)
+            for interaction in self.pending_interactions(namespace):
                 self.daemon.post(f"/v1/interactions/{interaction['id']}/approve")
-        wait_for(lambda: all(self.bank.count(namespace) for namespace in calls), 120)
+        wait_for(lambda: all(self.bank.count(namespace) for namespace in calls), seconds=120)
 
-    def asked(self, namespace: str) -> list[Any]:
+    def pending_interactions(self, namespace: str) -> list[Any]:
         page = self.daemon.get(f"/v1/interactions?status=pending&executionId={self.executions[namespace]}")
         return list(page["items"])
 
@@ -112,19 +112,19 @@ class Scene:
         self.daemon.kill()
         self.daemon.start()
 
-    def settled(self, namespace: str) -> Any:
+    def wait_until_settled(self, namespace: str) -> Any:
         """The execution once it has ended or asks."""
 
         def look() -> Any:
             found = self.daemon.get(f"/v1/executions/{self.executions[namespace]}")
             return found if found["status"] not in ("running", "queued") else None
 
-        return wait_for(look, 60)
+        return wait_for(look)
 
     def kind_of_interaction(self, namespace: str) -> str:
-        found = self.settled(namespace)
+        found = self.wait_until_settled(namespace)
         assert found["status"] == "paused", (namespace, found, self.bank.taken)
-        return str(self.asked(namespace)[0]["kind"])
+        return str(self.pending_interactions(namespace)[0]["kind"])
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 @pytest.mark.parametrize("namespace", ["same", "rules", "readsame"])
 def test_81_a_call_that_is_still_the_same_goes_on_under_its_key(after: Scene, namespace: str) -> None:
     """What the defence must not break: an idempotent write, approved or allowed, and a read."""
-    assert after.settled(namespace)["status"] == "completed"
+    assert after.wait_until_settled(namespace)["status"] == "completed"
     sent = [one for one in after.bank.taken if one[0].startswith(f"{namespace}.")]
     assert len(sent) == 2
     assert sent[0] == sent[1]
@@ -188,16 +188,16 @@ def test_81_a_read_is_asked_about_before_it_goes_out_with_another_credential(aft
 
 def test_81_a_read_of_a_tool_that_has_moved_is_not_sent_again(after: Scene) -> None:
     """Defence: the digest of the tool, which holds its address."""
-    assert after.settled("readmoved")["error"]["code"] == "tool_changed"
+    assert after.wait_until_settled("readmoved")["error"]["code"] == "tool_changed"
     assert after.bank.count("readmoved") == 1
 
 
 def test_81_a_result_or_another_try_settles_what_was_lost(after: Scene) -> None:
     """Sent again only because a human says so; or not at all, with the result that the human knows."""
     assert after.kind_of_interaction("entry") == "unknown_outcome"
-    asked = after.asked("entry")[0]
+    asked = after.pending_interactions("entry")[0]
     after.daemon.post(f"/v1/interactions/{asked['id']}/approve", {"result": {"done": "seen at the bank"}})
-    assert after.settled("entry")["result"] == {"done": "seen at the bank"}
+    assert after.wait_until_settled("entry")["result"] == {"done": "seen at the bank"}
     assert after.bank.count("entry") == 1
 
 
@@ -217,5 +217,5 @@ def test_82_policies_that_became_stricter_hold_for_calls_under_way(tmp_path: Pat
         assert played.kind_of_interaction("approved") == "unknown_outcome"
         assert played.kind_of_interaction("allowed") == "unknown_outcome"
         assert played.kind_of_interaction("reads") == "approval"
-        assert played.settled("denied")["error"]["code"] == "denied"
+        assert played.wait_until_settled("denied")["error"]["code"] == "denied"
         assert len(played.bank.taken) == 4

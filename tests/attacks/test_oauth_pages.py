@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.connections.oauth.test_login import Place, with_cookie
+from tests.connections.oauth.test_login import Place, running_place, with_cookie
 from tests.support.login_harness import visit
-from tests.support.loopback import Authority, Service, listening
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
 
@@ -22,14 +21,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 @pytest.fixture
 def place(daemon: Daemon) -> Iterator[Place]:
-    with (
-        listening(Authority) as authority,
-        listening(lambda origin: Service(origin, authority)) as service,
-    ):
-        added = daemon.post("/v1/sources", {"location": f"{service.origin}/openapi.json", "namespace": "shop"})
-        assert added.status == 201, added.body
-        yield Place(daemon, authority, service)
-        daemon.request("DELETE", "/v1/sources/shop")
+    with running_place(daemon) as place:
+        yield place
 
 
 def begin(place: Place) -> tuple[str, dict[str, str]]:
@@ -70,7 +63,7 @@ def test_28_a_cookie_set_twice(place: Place) -> None:
     assert place.authority.ledger.asked["/token"] == 0
 
 
-def test_28_a_link_sent_to_somebody_else_does_nothing_by_itself(place: Place) -> None:
+def test_28_a_link_sent_to_someone_else_does_nothing_by_itself(place: Place) -> None:
     """Defence: returning.py `begin` shows who asks and for what; only a click goes on, and sets the cookie."""
     link = urlsplit(place.start().json["authorizationUrl"]).path
     page = place.daemon.get(link, role=None)

@@ -12,9 +12,18 @@ import pytest
 from executor.identity.oidc.sign_in import FLOW_MS
 from executor.storage.tables.access import sign_ins
 from tests.support.rate_limits import stop_rate_limit_clocks
-from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, START, Browser, consent, query_of, settings_of
+from tests.support.sign_in_browser import (
+    CALLBACK,
+    CLIENT,
+    SECRET,
+    START,
+    Browser,
+    consent,
+    query_of,
+    running_daemon_with,
+)
 from tests.support.token_issuer import TokenIssuer, a_key, issuing
-from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon
 from tests.surfaces.api.identities import expect_created, operator
 
 
@@ -26,11 +35,8 @@ def authority() -> Iterator[TokenIssuer]:
 
 @pytest.fixture(scope="module")
 def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
-        with running_daemon(tmp_path_factory.mktemp("daemon"), **settings_of(authority)) as daemon:
-            authority.known(CLIENT, f"{daemon.url}{CALLBACK}", secret=SECRET)
-            yield daemon
+    with running_daemon_with(authority, tmp_path_factory.mktemp("daemon")) as daemon:
+        yield daemon
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +119,7 @@ def test_nonce_replay(daemon: Daemon, authority: TokenIssuer, nonce: Any) -> Non
         {"sub": 5},
     ],
 )
-def test_an_id_token_for_somebody_else(daemon: Daemon, authority: TokenIssuer, changes: dict[str, Any]) -> None:
+def test_an_id_token_for_someone_else(daemon: Daemon, authority: TokenIssuer, changes: dict[str, Any]) -> None:
     """Token substitution. The defence: `signed.check` and the check of `azp` in identity/oidc/provider.py."""
     authority.changes = changes
     browser = Browser(daemon)
@@ -191,7 +197,7 @@ def test_two_values_for_one_name(daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("verified", [False, None, "true", "yes", 1, ["true"]])
-def test_an_address_that_nobody_verified(daemon: Daemon, authority: TokenIssuer, verified: Any) -> None:
+def test_an_address_that_no_one_verified(daemon: Daemon, authority: TokenIssuer, verified: Any) -> None:
     """Anybody can type in the address of whoever was invited. The defence: `verified_email` in
     identity/oidc/provider.py."""
     expect_created(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
@@ -207,7 +213,7 @@ def test_the_address_of_a_member_does_not_make_one_that_member(daemon: Daemon, a
     expect_refusal(browser, browser.sign_in(), 403)
 
 
-def test_userinfo_of_somebody_else(daemon: Daemon, authority: TokenIssuer) -> None:
+def test_userinfo_of_someone_else(daemon: Daemon, authority: TokenIssuer) -> None:
     """The defence: the comparison of `sub` in `_userinfo`, identity/oidc/provider.py."""
     expect_created(operator(daemon).post("/v1/invitations", {"role": "owner", "email": "boss@example.org"}))
     authority.person = {"sub": "boss", "email": "boss@example.org", "email_verified": True}

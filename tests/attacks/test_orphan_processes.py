@@ -78,7 +78,7 @@ def connect(daemon: Daemon, directory: Path) -> tuple[str, set[int]]:
     body = {"kind": "mcp", "namespace": "family", "consent": True, "command": command}
     source = daemon.request("POST", "/v1/sources", body, timeout=120)
     expected = {*WAYS, "deepest"}
-    wait_for(lambda: {path.name for path in left.iterdir() if path.read_text()} == expected, 60)
+    wait_for(lambda: {path.name for path in left.iterdir() if path.read_text()} == expected)
     pids = {int(path.read_text()) for path in left.iterdir()}
     assert all(psutil.pid_exists(pid) for pid in pids)
     return source["id"], pids
@@ -99,14 +99,14 @@ def test_104_removing_a_source_ends_what_its_command_left_behind(daemon: Daemon,
     """Defence: `sources/mcp/transports/supervisor.py`, which adopts what is left behind and kills it."""
     source, pids = connect(daemon, tmp_path)
     daemon.request("DELETE", f"/v1/sources/{source}", timeout=120)
-    wait_for(lambda: are_gone(pids), 60)
+    wait_for(lambda: are_gone(pids))
 
 
 def test_104_a_killed_daemon_leaves_no_command_behind(daemon: Daemon, tmp_path: Path) -> None:
     """Defence: the supervisor sees the end of the daemon's socket, which comes however the daemon ends."""
     source, pids = connect(daemon, tmp_path)
     daemon.kill()
-    wait_for(lambda: are_gone(pids), 60)
+    wait_for(lambda: are_gone(pids))
     daemon.start()
     daemon.request("DELETE", f"/v1/sources/{source}", timeout=120)
 
@@ -119,7 +119,7 @@ def test_104_a_killed_supervisor_takes_its_command_along(daemon: Daemon, tmp_pat
     (supervisor,) = [one for one in below if any(word.endswith("supervisor.py") for word in one.cmdline())]
     leader = next(one for one in below if one.ppid() == supervisor.pid and one.pid not in pids)
     supervisor.kill()
-    wait_for(lambda: not is_alive(leader.pid), 60)
+    wait_for(lambda: not is_alive(leader.pid))
     for pid in pids:  # its orphans are nobody's now, since nothing was left to adopt them
         if is_alive(pid):
             psutil.Process(pid).kill()

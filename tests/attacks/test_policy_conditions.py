@@ -144,7 +144,7 @@ KEYS = ["owner", "Owner", "OWNER", "owner[]", "owner[x]", "owner.x", "own%65r", 
 def test_87_a_key_of_an_object_takes_the_name_of_a_parameter(
     daemon: Daemon, pay: Any, add_policy: Any, python: bool
 ) -> None:
-    """Defence: `openapi/tools/name_collisions.py`: made names can't be declared ones, nor what services take for
+    """Defence: `openapi/calls/argument_collisions.py`: made names can't be declared ones, nor what services take for
     them."""
     add_policy("cond.use.pay", "allow", equals("/owner", "acme"))
     add_policy("cond.**", "allow")
@@ -311,12 +311,12 @@ def again(daemon: Daemon, first: str, second: str, *, python: bool = False) -> A
     asked = view["interactions"][0]["id"]
     assert daemon.post(f"/v1/interactions/{asked}/deny", {"reason": "no"}).status == 200
 
-    def ended() -> Any:
+    def look() -> Any:
         now = daemon.get(f"/v1/executions/{view['executionId']}").json
         is_asked = [one for one in now["interactions"] if one["status"] == "pending"]
         return now if now["status"] == "completed" or is_asked else None
 
-    now = wait_for(ended, 60)
+    now = wait_for(look)
     return now["result"] if now["status"] == "completed" else "asked"
 
 

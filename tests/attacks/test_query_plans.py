@@ -90,7 +90,7 @@ def samples(daemon: Daemon) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module", params=["without statistics", "with statistics", "with sampled statistics"])
-def grown(
+def long_history(
     request: pytest.FixtureRequest, daemon: Daemon, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[sqlite3.Connection]:
     """A copy with a history in which one workspace, one actor and one tool have nearly everything."""
@@ -125,9 +125,9 @@ def multiply(copy: sqlite3.Connection, table: str, key: str | None) -> None:
 
 
 def test_no_route_asks_for_more_the_longer_the_history_is(
-    statements: dict[str, Any], grown: sqlite3.Connection
+    statements: dict[str, Any], long_history: sqlite3.Connection
 ) -> None:
-    found = {text: costs(grown, text, values) for text, values in statements.items()}
+    found = {text: costs(long_history, text, values) for text, values in statements.items()}
     assert {text: faults for text, faults in found.items() if faults} == {}
 
 
@@ -138,14 +138,17 @@ def test_a_small_table_gets_no_statistics_that_would_mislead_once_it_has_grown(d
     c.close()
 
 
-def test_the_check_at_a_start_samples_a_large_database_by_index(grown: sqlite3.Connection) -> None:
+def test_the_check_at_a_start_samples_a_large_database_by_index(long_history: sqlite3.Connection) -> None:
     asked: list[str] = []
-    grown.set_trace_callback(asked.append)
-    for table, index in integrity._tables(grown):
-        integrity._sample(grown, table, index)
-    grown.set_trace_callback(None)
+    long_history.set_trace_callback(asked.append)
+    for table, index in integrity._tables(long_history):
+        integrity._sample(long_history, table, index)
+    long_history.set_trace_callback(None)
     plans = [
-        row[3] for text in asked if text.startswith("SELECT") for row in grown.execute(f"EXPLAIN QUERY PLAN {text}")
+        row[3]
+        for text in asked
+        if text.startswith("SELECT")
+        for row in long_history.execute(f"EXPLAIN QUERY PLAN {text}")
     ]
     assert len(plans) > 60
     assert not [step for step in plans if "TEMP B-TREE" in step]
@@ -162,8 +165,8 @@ def test_the_check_at_a_start_samples_a_large_database_by_index(grown: sqlite3.C
         "SELECT * FROM events WHERE workspace_id = 'w' AND type LIKE 'policy.%' ORDER BY at DESC LIMIT 10",
     ],
 )
-def test_a_list_without_an_index_is_found(grown: sqlite3.Connection, statement: str) -> None:
-    assert costs(grown, statement, ())
+def test_a_list_without_an_index_is_found(long_history: sqlite3.Connection, statement: str) -> None:
+    assert costs(long_history, statement, ())
 
 
 def test_a_search_ends_at_its_bound_and_says_where_to_go_on(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ async def test_a_write_with_a_credential_is_not_redirected_elsewhere(
     harness.service.elsewhere = f"{thief.url}/open"
     harness.executor.egress.allow_private = True
     await harness.connect("token", {"token": CANARY})
-    await harness.executor.engine.run(harness.executor.tenancy.agent, "return 1", seconds=10)
+    await harness.executor.engine.run(harness.executor.tenancy.agent, "return 1", seconds=120)
     paused = await harness.run("return await tools.guarded.use.leaveWrite({body: {a: 1}})")
     await harness.executor.engine.settle(harness.executor.tenancy.operator, paused.interactions[0].id, "approve")
     done = await harness.wait(paused)

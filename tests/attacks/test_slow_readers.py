@@ -31,7 +31,7 @@ def large(daemon: Daemon) -> tuple[str, bytes]:
 
 
 @pytest.fixture
-def bounded(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Iterator[deliveries.Deliveries]:
+def small_deliveries(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> Iterator[deliveries.Deliveries]:
     """Room for two of them in memory."""
     monkeypatch.setattr(deliveries, "MOST_HELD", 2 * SIZE + 1_000_000)
     under_way = daemon.front.deliveries
@@ -62,13 +62,13 @@ def read_to_end(reader: socket.socket) -> bytes:
 
 
 def test_slow_readers_hold_bounded_memory_and_get_every_byte(
-    daemon: Daemon, large: tuple[str, bytes], bounded: deliveries.Deliveries
+    daemon: Daemon, large: tuple[str, bytes], small_deliveries: deliveries.Deliveries
 ) -> None:
     path, answer = large
     with ExitStack() as stack:
         readers = [slow_reader(operator(daemon), path, stack) for _ in range(READERS)]
-        wait_for(lambda: bounded.held + bounded.spilled_bytes >= READERS * SIZE, LIMIT)
-        assert bounded.held <= deliveries.MOST_HELD
+        wait_for(lambda: small_deliveries.held + small_deliveries.spilled_bytes >= READERS * SIZE, LIMIT)
+        assert small_deliveries.held <= deliveries.MOST_HELD
         assert hashlib.sha256(operator(daemon).get(path).body).digest() == hashlib.sha256(answer).digest()
         assert daemon.get("/healthz").status == 200
         for reader in readers:
@@ -78,7 +78,7 @@ def test_slow_readers_hold_bounded_memory_and_get_every_byte(
 def test_when_the_room_for_slow_readers_is_full_the_slowest_is_dropped(
     daemon: Daemon,
     large: tuple[str, bytes],
-    bounded: deliveries.Deliveries,
+    small_deliveries: deliveries.Deliveries,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -88,7 +88,7 @@ def test_when_the_room_for_slow_readers_is_full_the_slowest_is_dropped(
         readers = [slow_reader(operator(daemon), path, stack) for _ in range(READERS)]
         wait_for(lambda: "dropped a slow reader" in caplog.text, LIMIT)
         assert operator(daemon).get(path).body == answer
-        assert bounded.spilled_bytes <= deliveries.MOST_SPILLED
+        assert small_deliveries.spilled_bytes <= deliveries.MOST_SPILLED
         whole = [read_to_end(reader) == answer for reader in readers]
         assert 2 <= whole.count(True) < READERS
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
@@ -96,13 +96,13 @@ def test_when_the_room_for_slow_readers_is_full_the_slowest_is_dropped(
 
 @pytest.mark.parametrize("number", [1, 5], ids=["held", "spilled"])
 def test_a_half_read_answer_is_broken_off_when_its_credential_ends(
-    daemon: Daemon, large: tuple[str, bytes], bounded: deliveries.Deliveries, number: int
+    daemon: Daemon, large: tuple[str, bytes], small_deliveries: deliveries.Deliveries, number: int
 ) -> None:
     path, answer = large
     key = create_key(daemon, "read")
     with ExitStack() as stack:
         readers = [slow_reader(key, path, stack) for _ in range(number)]
-        wait_for(lambda: bounded.held + bounded.spilled_bytes >= number * SIZE, LIMIT)
+        wait_for(lambda: small_deliveries.held + small_deliveries.spilled_bytes >= number * SIZE, LIMIT)
         newest = operator(daemon).get("/v1/keys").json["items"][-1]
         assert operator(daemon).delete(f"/v1/keys/{newest['id']}").status == 204
         for reader in readers:

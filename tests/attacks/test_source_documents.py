@@ -163,7 +163,7 @@ async def test_41_instructions_in_descriptions_enums_and_errors(harness: Executo
     assert "\x1b" not in shown and asked.prompt["effect"] != "read"
 
 
-async def test_41_what_a_client_is_told_first_has_nothing_of_the_sources(daemon: Daemon) -> None:
+async def test_41_what_a_client_reads_first_has_nothing_of_the_sources(daemon: Daemon) -> None:
     """Defence: `surfaces/mcp/tool_definitions.py` is fixed text but for the namespaces of sources, which are plain
     words."""
     paths = {"/things": {"get": read("injected", description=INJECTED)}}

@@ -136,7 +136,7 @@ def test_a_key_survives_a_kill(tmp_path: Path) -> None:
         process.kill()
 
 
-def test_whoever_waits_when_the_daemon_stops_gets_the_id(tmp_path: Path) -> None:
+def test_anyone_who_waits_when_the_daemon_stops_gets_the_id(tmp_path: Path) -> None:
     answers: dict[str, Any] = {}
     with running_daemon(tmp_path) as daemon:
         caller = Caller(daemon, "agent", daemon.tokens.agent)

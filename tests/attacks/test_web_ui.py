@@ -59,7 +59,7 @@ def other_site(daemon: Daemon) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.server_close()
-    thread.join(10)
+    thread.join(120)
 
 
 def test_49_a_page_of_another_site_frames_the_approvals(browser: Any, daemon: Daemon, other_site: str) -> None:  # noqa: F811
@@ -93,7 +93,7 @@ def test_49_every_page_forbids_framing_and_foreign_code(daemon: Daemon) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
 
 
-def test_50_markup_of_a_tool_runs_in_the_page_of_whoever_looks(visit: Open, daemon: Daemon, hostile: str) -> None:  # noqa: F811
+def test_50_markup_of_a_tool_runs_in_the_page_of_anyone_who_looks(visit: Open, daemon: Daemon, hostile: str) -> None:  # noqa: F811
     """React makes text of it everywhere; no page has `dangerouslySetInnerHTML` (tests/surfaces/web/test_types.py)."""
     view = daemon.execute("return await tools.evil.hostile.echo({})")
     page = visit(f"/executions/{view['executionId']}")

@@ -29,7 +29,7 @@ class SchemaGenerator:
     def schema(self, depth: int) -> Any:
         kinds = [self.scalar, self.scalar, self.values]
         if depth:
-            kinds += [self.array, self.combined, self.reference, self.sloppy]
+            kinds += [self.array, self.combination, self.reference, self.sloppy]
             made = self.random.choice([*kinds, self.below])(depth)
         else:
             made = self.random.choice(kinds)(depth)
@@ -64,7 +64,7 @@ class SchemaGenerator:
         made = {"type": "array", "items": self.schema(depth - 1)}
         return {"items": made["items"]} if self.chance(0.2) else made
 
-    def combined(self, depth: int) -> Any:
+    def combination(self, depth: int) -> Any:
         word = self.random.choice(["anyOf", "oneOf", "allOf"])
         made = {word: [self.schema(depth - 1) for _ in range(self.random.randint(1, 3))]}
         return {**self.object(depth - 1), **made} if self.chance(0.3) else made
@@ -94,17 +94,17 @@ class SchemaGenerator:
     def chance(self, share: float) -> bool:
         return self.random.random() < share
 
-    def accepted(self, schema: dict[str, Any], validator: Validator, count: int = 6) -> list[dict[str, Any]]:
+    def valid_arguments(self, schema: dict[str, Any], validator: Validator, count: int = 6) -> list[dict[str, Any]]:
         """Arguments that validation accepts: plain ones, full ones, and ones with something changed."""
         found: list[dict[str, Any]] = []
         for choice, full in WAYS:
             made = Maker(self.definitions, choice, full, fits_pattern).value(schema, "")
-            for one in (made, self.changed(made), self.changed(self.changed(made))):
+            for one in (made, self.change(made), self.change(self.change(made))):
                 if isinstance(one, dict) and one not in found and validator.errors(one) == []:
                     found.append(one)
         return found[:count]
 
-    def changed(self, value: Any) -> Any:
+    def change(self, value: Any) -> Any:
         if not isinstance(value, dict) or not value:
             return {self.random.choice(NAMES): self.any_value()}
         made = copy.deepcopy(value)
@@ -112,7 +112,7 @@ class SchemaGenerator:
         if self.chance(0.2):
             made.pop(name, None)
         else:
-            made[name] = self.changed(made[name]) if self.chance(0.3) and name in made else self.any_value()
+            made[name] = self.change(made[name]) if self.chance(0.3) and name in made else self.any_value()
         return made
 
 

@@ -124,7 +124,7 @@ def made_up_calls(seeds: range, language: Language) -> tuple[list[Tool], dict[st
             made = Tool(f"s{seed}.t{number}", f"s{seed}", "Does it.", "read", schema)
             tools.append(made)
             validator = validator_of(schema, making.definitions)
-            code += [call(made.path, one, language) for one in making.accepted(schema, validator)]
+            code += [call(made.path, one, language) for one in making.valid_arguments(schema, validator)]
     return tools, definitions, code
 
 

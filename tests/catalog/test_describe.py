@@ -85,7 +85,7 @@ def test_nothing_is_said_to_be_cut_when_all_of_it_is_there() -> None:
     assert "cut" not in answer and "hint" not in answer
 
 
-def test_python_and_typescript_are_told_in_their_own_words() -> None:
+def test_python_and_typescript_are_described_in_their_own_words() -> None:
     python, typescript = describe_tool(Wish("python")), describe_tool(Wish("typescript"))
     assert "class Type0(TypedDict):" in python["signature"] and "async def create(" in python["signature"]
     assert "type Type0 = {" in typescript["signature"] and "Promise<Type0>" in typescript["signature"]

@@ -112,11 +112,11 @@ async def test_a_source_with_many_tools_is_indexed_before_anybody_searches(
     made: list[str] = []
     built = Indexes._build
 
-    async def noted(self: Indexes, one: Any) -> Any:
+    async def note_build(self: Indexes, one: Any) -> Any:
         made.append(one.namespace)
         return await built(self, one)
 
-    monkeypatch.setattr(Indexes, "_build", noted)
+    monkeypatch.setattr(Indexes, "_build", note_build)
     monkeypatch.setattr(catalog, "MANY_TOOLS", 1)
     await connect_things(harness)
     await until(lambda: made)
@@ -318,11 +318,11 @@ async def test_only_a_changed_source_is_read_again(
     made: list[str] = []
     build = Indexes._build
 
-    async def noted(self: Indexes, one: Any) -> Any:
+    async def note_build(self: Indexes, one: Any) -> Any:
         made.append(one.namespace)
         return await build(self, one)
 
-    monkeypatch.setattr(Indexes, "_build", noted)
+    monkeypatch.setattr(Indexes, "_build", note_build)
     indexes.forget(harness.workspace)
     shown = await indexes.of(harness.workspace)
     assert made == ["more"] and "more.others.listOthers" in shown.index.paths

@@ -88,7 +88,7 @@ def test_the_verb_at_the_end_of_a_route_tells_what_an_operation_does() -> None:
     assert paths(search(index, "change a payout"))[0] == "bank.payouts.PostPayoutsPayout"
 
 
-def test_one_thing_and_many_things_are_told_apart() -> None:
+def test_one_thing_and_many_things_are_distinguished() -> None:
     index = index_of(
         tool("api.pods.getPod", "A pod", route="GET /pods/{name}"),
         tool("api.pods.getPods", "A pod", route="GET /pods"),
@@ -253,7 +253,7 @@ def test_a_source_goes_by_its_namespace_title_and_provider(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "api.example.com", "shop.herokuapp.com", ""])
-def test_a_host_that_names_nobody_gives_no_name(host: str) -> None:
+def test_a_host_that_names_no_one_gives_no_name(host: str) -> None:
     assert app_names("shop", App("", host)) == {"shop"}
 
 

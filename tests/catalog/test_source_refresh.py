@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from executor.errors import Conflict, NotFound
+from executor.errors import Conflict, NotFound, SourceError
 from executor.model.ids import now_ms
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions import events
@@ -47,6 +47,30 @@ async def test_a_refresh_tells_what_was_added_removed_and_changed(harness: Catal
     happened = await harness.database.read(lambda c: events.after(c, harness.workspace))
     assert happened[-1].type == "source.refreshed"
     assert happened[-1].data["changed"] == {"count": 1, "paths": ["things.pets.listPets"]}
+
+
+async def test_a_source_that_begins_to_fail_says_so_once(harness: CatalogHarness) -> None:
+    await harness.connect(LIST)
+
+    async def refresh() -> None:
+        with pytest.raises(SourceError):
+            await harness.catalog.lifecycle.refresh(harness.workspace, "things")
+
+    async def count_events() -> int:
+        found = await harness.database.read(
+            lambda c: events.of_types(c, harness.workspace, ["source.failing"], after=0, limit=10)
+        )
+        return len(found)
+
+    harness.upstream.routes["/openapi.json"] = Reply(500, b"", {})
+    await refresh()
+    await refresh()
+    assert await count_events() == 1
+    serve(harness, LIST)
+    await harness.catalog.lifecycle.refresh(harness.workspace, "things")
+    harness.upstream.routes["/openapi.json"] = Reply(500, b"", {})
+    await refresh()
+    assert await count_events() == 2
 
 
 async def test_a_source_that_says_nothing_is_new_is_not_read_again(harness: CatalogHarness) -> None:

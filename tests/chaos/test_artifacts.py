@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.daemon import Daemon
+from tests.support.ledger import running_ledger
 
 CODE = """
 const parts = [];
@@ -25,16 +24,14 @@ LARGE = 4 + 1  # results of calls, and the execution's own
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    command = [sys.executable, "-m", "tests.support.ledger", str(tmp_path / "effects")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as upstream:
-        assert upstream.stdout is not None
+    with running_ledger(tmp_path / "effects") as address:
         daemon = Daemon(tmp_path)
         daemon.start()
-        location = f"{upstream.stdout.readline().strip()}/openapi.json"
-        daemon.post("/v1/sources", {"location": location, "namespace": "ledger"})
-        yield daemon
-        daemon.stop()
-        upstream.kill()
+        try:
+            daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "ledger"})
+            yield daemon
+        finally:
+            daemon.stop()
 
 
 @pytest.mark.timeout(240)

@@ -10,8 +10,6 @@ import collections
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ import psutil
 import pytest
 
 from tests.support.daemon import DOWN, Daemon, Refused
-from tests.support.ledger import effects
+from tests.support.ledger import effects, running_ledger
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "100"))
 AT_ONCE = 10
@@ -143,22 +141,21 @@ class Killer:
 @pytest.fixture
 def upstream(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     file = tmp_path / "effects"
-    command = [sys.executable, "-m", "tests.support.ledger", str(file), "15"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip(), file
-        process.kill()
+    with running_ledger(file, milliseconds=15) as address:
+        yield address, file
 
 
 @pytest.fixture
 def daemon(tmp_path: Path, upstream: tuple[str, Path]) -> Iterator[Daemon]:
     daemon = Daemon(tmp_path)
     daemon.start()
-    daemon.post("/v1/sources", {"location": f"{upstream[0]}/openapi.json", "namespace": "ledger"})
-    daemon.post("/v1/policies", {"pattern": "ledger.entries.*", "action": "allow"})
-    daemon.post("/v1/policies", {"pattern": "ledger.charges.*", "action": "allow"})
-    yield daemon
-    daemon.stop()
+    try:
+        daemon.post("/v1/sources", {"location": f"{upstream[0]}/openapi.json", "namespace": "ledger"})
+        daemon.post("/v1/policies", {"pattern": "ledger.entries.*", "action": "allow"})
+        daemon.post("/v1/policies", {"pattern": "ledger.charges.*", "action": "allow"})
+        yield daemon
+    finally:
+        daemon.stop()
 
 
 def submit(daemon: Daemon, tag: str, runtime: str) -> str | None:

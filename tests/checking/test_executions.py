@@ -43,7 +43,7 @@ async def test_with_off_nothing_is_checked(harness: ExecutorHarness) -> None:
     assert outcome.diagnostics == () and harness.executor.checker.typescript.pid == 0
 
 
-async def test_a_syntax_error_is_told_as_one(harness: ExecutorHarness) -> None:
+async def test_a_syntax_error_is_reported_as_one(harness: ExecutorHarness) -> None:
     outcome = await harness.run("const x = ; return await tools.ledger.entries.addEntry({key: 5})")
     assert outcome.execution.failure is not None and outcome.execution.failure.code == "syntax_error"
 
@@ -64,7 +64,7 @@ async def test_without_a_checker_code_fails_where_that_is_the_setting(
     executor = await Executor.open(replace(settings, typecheck_unavailable="fail"))
     try:
         code = "return await tools.discover({query: 'x'})"
-        outcome = await executor.engine.run(executor.tenancy.agent, code, seconds=30)
+        outcome = await executor.engine.run(executor.tenancy.agent, code, seconds=120)
         assert outcome.execution.failure is not None
         assert outcome.execution.failure.code == "typecheck_unavailable"
     finally:

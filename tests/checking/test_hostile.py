@@ -105,7 +105,7 @@ async def test_a_checker_that_hangs_is_ended_and_the_next_check_works(
 
 
 @both
-async def test_a_checker_nobody_needs_is_ended_and_comes_back_when_needed(subject: Subject) -> None:
+async def test_a_checker_no_one_needs_is_ended_and_comes_back_when_needed(subject: Subject) -> None:
     checker = subject.make(idle_seconds=0.01)
     try:
         await checker.check(subject.wrong, subject.tools)
@@ -125,7 +125,7 @@ async def test_closing_ends_the_process(subject: Subject) -> None:
 
 
 @both
-async def test_types_that_explode_end_in_time_and_harm_nobody(
+async def test_types_that_explode_end_in_time_and_harm_no_one(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bomb takes seconds of CPU time, so a fifth of a second is never enough."""

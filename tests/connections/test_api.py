@@ -59,7 +59,7 @@ def test_no_answer_about_a_connection_has_its_values(daemon: Daemon) -> None:
         made,
         daemon.get("/v1/connections"),
         daemon.get(f"/v1/connections/{found}"),
-        daemon.get("/v1/connections/ways/guarded"),
+        daemon.get("/v1/sources/guarded/ways"),
         daemon.post(f"/v1/connections/{found}/test"),
         connect(daemon, values={"token": CANARY}),
         connect(daemon, values={"tokken": CANARY}),
@@ -107,7 +107,7 @@ def test_a_call_that_waits_goes_on_when_its_credential_is_given_with_the_source(
     assert daemon.request("DELETE", f"/v1/connections/{made.json['id']}").status == 200
 
 
-def test_approvals_about_a_source_end_with_it_and_the_code_is_told(daemon: Daemon, service: ProtectedService) -> None:
+def test_approvals_about_a_source_end_with_it_and_the_code_learns_it(daemon: Daemon, service: ProtectedService) -> None:
     daemon.post("/v1/sources", {"location": f"{service.url}/openapi.json", "namespace": "gone"})
     code = "try { return await tools.gone.use.bearer({}) } catch (error) { return error.message }"
     waiting = daemon.execute(code)
@@ -143,7 +143,7 @@ def test_a_source_that_was_uploaded_can_not_be_read_again_and_does_not_fail_for_
     assert daemon.get("/v1/sources/uploaded").json["status"] == "connected"
 
 
-def test_whoever_is_signed_in_is_told_of_their_role_not_of_a_credential(daemon: Daemon) -> None:
+def test_someone_signed_in_reads_of_their_role_not_of_a_credential(daemon: Daemon) -> None:
     viewer = identities.invite(daemon, "viewer")
     refused = viewer.post("/v1/secrets", {"name": "x", "value": "y"})
     assert refused.status == 403 and refused.json["detail"].startswith("permission denied")

@@ -126,7 +126,7 @@ async def test_a_service_that_refuses_the_credential_is_not_asked_again_and_the_
     made = await harness.connect("token", {"token": "k-bad"})
     failed = await harness.run("return await tools.guarded.use.bearer({})")
     assert failed.execution.failure is not None and len(harness.service.calls) == 1
-    assert "connections add guarded --replace" in failed.execution.failure.hint, failed.execution.failure
+    assert "a person can replace it" in failed.execution.failure.hint, failed.execution.failure
     [marked] = await harness.executor.connections.of_source(made.source_id)
     assert marked.status == "rejected" and "401" in marked.error
     paused = await harness.run("return (await tools.guarded.use.bearer({})).url")

@@ -107,7 +107,7 @@ async def test_the_challenge_of_a_graphql_or_mcp_server_chooses_the_form(
     for challenge, type in (
         ('Basic realm="x"', "http-basic"),
         ("Digest nonce=x, Bearer", "http-bearer"),
-        ("", "unknown"),
+        ("Digest nonce=x", "unknown"),
     ):
         upstream.routes["/mcp"] = require_credential(challenge, "nothing")
         namespace = f"server_{type.replace('-', '_')}"

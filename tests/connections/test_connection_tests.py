@@ -132,7 +132,7 @@ def test_a_wrong_one_is_rejected_and_one_that_works_again_is_ready_again(daemon:
 def test_one_that_a_call_was_refused_with_is_never_ok_without_a_better_answer(daemon: Daemon) -> None:
     made = by_token(daemon, "guarded", BAD)
     failed = daemon.execute("return await tools.guarded.it.whoAmI({})")
-    assert failed["status"] == "failed" and "connections add guarded --replace" in failed["error"]["hint"]
+    assert failed["status"] == "failed" and "a person can replace it" in failed["error"]["hint"]
     policy = daemon.post("/v1/policies", {"pattern": "guarded.**", "action": "deny"}).json
     try:
         view = verdict(daemon, made)
@@ -182,12 +182,12 @@ def test_graphql_is_asked_a_query_that_takes_no_arguments(daemon: Daemon, upstre
     made = by_header(daemon, "blog", GOOD)
     assert verdict(daemon, made)["outcome"] == "untested"
 
-    def guarded(got: Got, handler: Handler) -> Reply:
+    def require_key(got: Got, handler: Handler) -> Reply:
         if got.headers.get("authorization") != GOOD:
             return as_json({"errors": [{"message": f"who are you, {got.headers.get('authorization')}"}]}, 401)
         return service(got, handler)
 
-    upstream.routes["/graphql"] = guarded
+    upstream.routes["/graphql"] = require_key
     view = verdict(daemon, made)
     assert view["outcome"] == "ok" and "blog." in view["checked"]
     assert verdict(daemon, by_header(daemon, "blog", BAD))["outcome"] == "rejected"
@@ -196,11 +196,13 @@ def test_graphql_is_asked_a_query_that_takes_no_arguments(daemon: Daemon, upstre
 def test_mcp_is_read_with_it_and_without_it(daemon: Daemon) -> None:
     with subprocess.Popen([sys.executable, SCRIPT, "http"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        url = f"http://127.0.0.1:{process.stdout.readline().decode().strip()}/mcp"
-        assert daemon.post("/v1/sources", {"location": url, "namespace": "remote"}).status == 201
-        made = connect(daemon, "remote", values={"token": GOOD})
-        assert verdict(daemon, made)["outcome"] == "ok"
-        process.kill()
+        try:
+            url = f"http://127.0.0.1:{process.stdout.readline().decode().strip()}/mcp"
+            assert daemon.post("/v1/sources", {"location": url, "namespace": "remote"}).status == 201
+            made = connect(daemon, "remote", values={"token": GOOD})
+            assert verdict(daemon, made)["outcome"] == "ok"
+        finally:
+            process.kill()
     assert verdict(daemon, made)["outcome"] == "untested"
 
 

@@ -102,7 +102,7 @@ async def test_graphql_is_read_and_called_with_its_credential(harness: Connectio
     with upstream_serving() as upstream:
         service = Service()
 
-        def guarded(got: Got, handler: Handler) -> Reply:
+        def require_key(got: Got, handler: Handler) -> Reply:
             headers = {name.lower(): text for name, text in got.headers.items()}
             if headers.get("x-key") != CANARY:
                 return as_json({"errors": [{"message": "who are you"}]}, 401)
@@ -110,7 +110,7 @@ async def test_graphql_is_read_and_called_with_its_credential(harness: Connectio
 
         upstream.routes["/graphql"] = service
         source = await add(harness, location=f"{upstream.url}/graphql", namespace="blog", kind="graphql")
-        upstream.routes["/graphql"] = guarded
+        upstream.routes["/graphql"] = require_key
         paused = await harness.run("return await tools.blog.query.count({})")
         [asked] = paused.interactions
         assert asked.kind == "credential"

@@ -87,7 +87,7 @@ async def test_one_answer_serves_every_call_that_waits_for_the_same(harness: Con
 
 
 async def test_given_to_the_actor_alone_it_serves_no_other_actor(harness: ConnectionHarness) -> None:
-    theirs = await harness.executor.engine.run(harness.executor.tenancy.operator, BEARER, seconds=30.0)
+    theirs = await harness.executor.engine.run(harness.executor.tenancy.operator, BEARER, seconds=120.0)
     mine = await harness.run(BEARER)
     await harness.give(mine.interactions[0], {"token": "k-agents"}, scope="actor")
     assert value(await harness.wait(mine)) == "/bearer"
@@ -126,6 +126,16 @@ async def test_a_credential_that_changed_after_the_approval_was_asked_is_asked_a
     await harness.executor.engine.settle(operator, again.id, "approve")
     assert value(await harness.wait(paused)) == "/bearer"
     assert harness.service.calls[-1]["headers"]["authorization"] == "Bearer k-new"
+
+
+async def test_operations_that_take_no_credential_need_no_usable_connection(harness: ConnectionHarness) -> None:
+    harness.service.accepts = {"k-right"}
+    await harness.connect("token", {"token": "k-wrong"})
+    assert (await harness.run(BEARER)).execution.status == "failed"  # the service rejects it
+    assert value(await harness.run("return (await tools.guarded.use.open({})).url")) == "/open"
+    assert "authorization" not in harness.service.calls[-1]["headers"]
+    paused = await harness.run(BEARER)
+    assert [asked.kind for asked in paused.interactions] == ["credential"]
 
 
 async def test_a_service_that_asks_only_when_it_is_called_is_asked_about_too(harness: ConnectionHarness) -> None:

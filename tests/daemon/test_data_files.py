@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from executor import errors
-from executor.daemon import data_files, port
+from executor.daemon import data_files
+from executor.daemon.server import port
 from executor.errors import DataDirectoryUnusable, InvalidRequest, StorageFull
 from executor.private_files import write_private
 from executor.settings import Settings
@@ -42,7 +43,7 @@ def test_a_directory_with_other_files_keeps_its_mode_and_is_refused(tmp_path: Pa
     assert shared.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_file_where_the_directory_should_be_is_told(tmp_path: Path) -> None:
+def test_a_file_where_the_directory_should_be_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     with pytest.raises(DataDirectoryUnusable) as raised:
         data_files.prepare(settings(tmp_path / "data"))
@@ -50,7 +51,7 @@ def test_a_file_where_the_directory_should_be_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_told_as_such(tmp_path: Path, number: int) -> None:
+def test_a_full_disk_is_reported_as_such(tmp_path: Path, number: int) -> None:
     error = data_files.unusable(tmp_path, "EXECUTOR_DATA_DIR", OSError(number, os.strerror(number)))
     assert isinstance(error, StorageFull)
 
@@ -70,7 +71,7 @@ def test_a_private_file_that_can_not_be_written_leaves_the_old_one_and_nothing_e
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_taken_port_is_told_with_its_number_and_owner() -> None:
+def test_a_taken_port_is_reported_with_its_number_and_owner() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
         with pytest.raises(errors.PortTaken) as raised:

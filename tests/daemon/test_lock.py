@@ -81,7 +81,7 @@ def test_a_child_does_not_inherit_it(tmp_path: Path) -> None:
         child.kill()
 
 
-def test_nobody_holds_what_does_not_exist(tmp_path: Path) -> None:
+def test_no_one_holds_what_does_not_exist(tmp_path: Path) -> None:
     assert lock.holder(tmp_path / "none" / "daemon.lock") is None
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from executor.daemon.doctor.checks import check_variables
 from executor.errors import InvalidRequest
+from executor.given_settings import variable
 from executor.model.execution import Limits
-from executor.settings import CONVERTERS, INSTEAD, LimitSettings, Settings, user_dir, variable
+from executor.settings import CONVERTERS, INSTEAD, LimitSettings, Settings, user_dir
 
 
 def load(tmp_path: Path, toml: str = "", **environ: str) -> Settings:
@@ -88,7 +89,7 @@ def test_an_unknown_setting_in_the_file_is_refused_with_the_known_ones(tmp_path:
     assert "port" in raised.value.hint
 
 
-def test_a_broken_config_file_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_broken_config_file_is_reported_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="line 2"):
         load(tmp_path, "port = 1\nworkers = = 2\n")
 
@@ -156,3 +157,9 @@ def test_the_authorization_server_has_other_names_too(tmp_path: Path, name: str)
 def test_the_doctor_names_the_setting_for_a_variable_of_a_similar_product(name: str) -> None:
     check = check_variables({name: "1"})
     assert check.status == "warning" and f"use {variable(INSTEAD[name])} for {name}" in check.hint
+
+
+def test_a_database_address_that_is_refused_is_not_repeated(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        load(tmp_path, EXECUTOR_DATABASE_URL="postgresql://me:hunter2@db/executor\n")
+    assert "hunter2" not in str(caught.value) + str(caught.value.details) + caught.value.hint

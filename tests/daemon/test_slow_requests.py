@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from executor.daemon.http_server import Listening, Patience
+from executor.daemon.server.http_server import Listening, Patience
 from tests.support.conditions import until
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -94,7 +94,7 @@ class Large(Surfaces):
         await send({"type": "http.response.body", "body": body})
 
 
-async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
+async def test_a_client_that_never_takes_the_answer_loses_the_connection() -> None:
     """`transport.get_write_buffer_size` in Patience.look: what nobody takes must not hold a file for ever."""
     surfaces = Large()
     async with listening(surfaces, patience=0.2) as (server, address), asyncio.timeout(120):
@@ -107,7 +107,7 @@ async def test_whoever_never_takes_the_answer_loses_the_connection() -> None:
             await writer.wait_closed()
 
 
-async def test_whoever_takes_the_answer_slowly_gets_all_of_it() -> None:
+async def test_a_client_that_takes_the_answer_slowly_gets_all_of_it() -> None:
     surfaces = Large()
     async with listening(surfaces, patience=1000) as (server, address), asyncio.timeout(120):
         reader, writer = await asyncio.open_connection(*address, limit=1000)

@@ -16,8 +16,10 @@ import pytest
 def process() -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "executor.demo", "--port", "0"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        yield running
-        running.kill()
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def call(url: str, method: str = "GET", body: Any = None, **headers: str) -> tuple[int, Any]:
@@ -77,7 +79,7 @@ def test_it_ends_when_its_input_closes(process: subprocess.Popen[str]) -> None:
     assert process.wait(120) == 0
 
 
-def test_it_ends_when_told_to(process: subprocess.Popen[str]) -> None:
+def test_it_ends_when_asked_to(process: subprocess.Popen[str]) -> None:
     address(process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(120) == 0

@@ -51,7 +51,7 @@ class ExecutorHarness:
     ledger: Ledger
 
     async def run(self, code: str, **options: Any) -> Outcome:
-        return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 30.0, **options})
+        return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 120.0, **options})
 
     async def wait(self, execution_id: str, **options: Any) -> Outcome:
         return await self.executor.engine.wait(self.executor.tenancy.agent, execution_id, 120.0, **options)

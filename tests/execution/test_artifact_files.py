@@ -81,7 +81,7 @@ def describe_body(got: Got, handler: Handler) -> Reply:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(service: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ExecutorHarness]:
+async def files_harness(service: Upstream, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ExecutorHarness]:
     """Calls of `drive` are asked about, those of `open` are allowed."""
     folder = tmp_path_factory.mktemp("files")
     environ = {"EXECUTOR_DATA_DIR": str(folder), "EXECUTOR_STATE_DIR": str(shared_state(tmp_path_factory))}
@@ -98,8 +98,8 @@ async def shared(service: Upstream, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def harness(shared: ExecutorHarness, upstream: Upstream) -> ExecutorHarness:
-    return shared
+def harness(files_harness: ExecutorHarness, upstream: Upstream) -> ExecutorHarness:
+    return files_harness
 
 
 async def rows(harness: ExecutorHarness) -> list[Any]:

@@ -208,7 +208,7 @@ async def test_python_code_reads_them_too(harness: ExecutorHarness) -> None:
     assert value(await harness.run(code, language="python")) == 4000
 
 
-async def test_code_of_another_actor_is_told_that_there_is_nothing(harness: ExecutorHarness) -> None:
+async def test_code_of_another_actor_finds_nothing(harness: ExecutorHarness) -> None:
     first = await harness.run(f"return {ROWS}")
     assert first.artifact is not None
     code = f"""
@@ -220,7 +220,7 @@ async def test_code_of_another_actor_is_told_that_there_is_nothing(harness: Exec
     """
     code = code.replace('"read", "search"', '"search"')
     other = harness.executor.tenancy.operator
-    outcome = await harness.executor.engine.run(other, code, seconds=30.0)
+    outcome = await harness.executor.engine.run(other, code, seconds=120.0)
     assert value(outcome) == [["not_found", "not_found"], []]
 
 
@@ -233,7 +233,7 @@ async def test_a_policy_can_deny_the_tools_like_any_other(harness: ExecutorHarne
         assert value(outcome) == "denied", tool.path
 
 
-async def test_what_was_deleted_is_told_and_a_replay_says_why_it_can_not_be(harness: ExecutorHarness) -> None:
+async def test_what_was_deleted_is_reported_and_a_replay_says_why_it_can_not_be(harness: ExecutorHarness) -> None:
     outcome = await harness.run(f"return (await {BIG}).data.length")
     [artifact] = await list_artifacts(harness)
     await harness.executor.database.write(lambda c: artifacts.delete(c, artifact))

@@ -99,7 +99,7 @@ async def test_a_result_that_is_too_large_fails_only_that_call(harness: Executor
     assert value(outcome) == ["result_too_large", 10]
 
 
-async def test_console_lines_are_told_and_kept_as_events(harness: ExecutorHarness) -> None:
+async def test_console_lines_are_reported_and_kept_as_events(harness: ExecutorHarness) -> None:
     outcome = await harness.run('console.log("one", 1); console.warn("two"); return null')
     assert [(line.level, line.text) for line in outcome.logs] == [("log", "one 1"), ("warn", "two")]
     again = await harness.executor.engine.outcome(harness.executor.tenancy.agent, outcome.execution.id)
@@ -121,7 +121,7 @@ async def test_everything_that_happens_is_an_event_in_order(harness: ExecutorHar
     ]
 
 
-async def test_calls_nobody_awaits_are_not_sent_and_that_is_said(harness: ExecutorHarness) -> None:
+async def test_calls_no_one_awaits_are_not_sent_and_that_is_said(harness: ExecutorHarness) -> None:
     await harness.policy("ledger.**", "allow")
     outcome = await harness.run('tools.ledger.entries.addEntry({key: "lost"}); return 1')
     assert value(outcome) == 1

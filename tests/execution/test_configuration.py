@@ -46,7 +46,7 @@ def test_a_variable_that_is_no_array_of_tables_is_named(text: str, place: str, m
 @pytest.mark.parametrize(
     ("fields", "key", "message"),
     [
-        ({"type": "soap"}, "type", "unknown word"),
+        ({"type": "soap"}, "type", "unknown value of `type`"),
         ({"type": None}, "type", "missing"),
         ({"name": "Files!"}, "name", "namespace"),
         ({"name": "executor"}, "name", "reserved"),
@@ -56,11 +56,11 @@ def test_a_variable_that_is_no_array_of_tables_is_named(text: str, place: str, m
         ({"endpoint": "https://other.example"}, "endpoint", "means the same"),
         ({"adress": "x"}, "adress", "unknown key"),
         ({"spec": "https://x.example"}, "spec", "unknown key"),
-        ({"defaultApproval": "never"}, "defaultApproval", "unknown word"),
-        ({"transport": "carrier pigeon"}, "transport", "unknown word"),
+        ({"defaultApproval": "never"}, "defaultApproval", "unknown value of `defaultApproval`"),
+        ({"transport": "carrier pigeon"}, "transport", "unknown value of `transport`"),
         ({"include": "tag:a"}, "include", "list of texts"),
         ({"auth": "token"}, "auth", "expected a table"),
-        ({"auth": {"mode": "shared"}}, "auth.mode", "unknown word"),
+        ({"auth": {"mode": "shared"}}, "auth.mode", "unknown value of `mode`"),
         ({"auth": {"mode": "workspace"}}, "auth.secret", "missing"),
         ({"auth": {"mode": "actor", "secret": "a"}}, "auth.secret", "unknown key"),
     ],
@@ -91,8 +91,8 @@ def test_a_line_of_a_file_is_named() -> None:
     assert "not TOML" in problem.message and "line" in problem.message
     assert "not YAML" in problems(read_file("a: [b\nc: {", "executor.yaml"))[0].message
     assert problems(read_file("", "sources.ini"))[0].place == "sources.ini"
-    assert [one.place for one in problems(read_file("toolkits: []\nsources: {}", "x.yaml"))] == [
-        "x.yaml: toolkits",
+    assert [one.place for one in problems(read_file("kits: []\nsources: {}", "x.yaml"))] == [
+        "x.yaml: kits",
         "x.yaml: sources",
     ]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.execution.conftest import ExecutorHarness, value
 
 
-async def test_code_is_told_a_tool_in_its_language_with_a_call_that_works(harness: ExecutorHarness) -> None:
+async def test_code_reads_a_tool_in_its_language_with_a_call_that_works(harness: ExecutorHarness) -> None:
     outcome = await harness.run("""
         const path = "ledger.entries.listEntries";
         const [ts, py] = await Promise.all(["typescript", "python"].map((language) =>

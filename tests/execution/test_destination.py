@@ -29,6 +29,7 @@ CONFIG: dict[str, Any] = {
     "options": {},
     "allow_private": False,
     "static": "sec_a",
+    "edition": 1,
 }
 WRITE = 'return await tools.ledger.entries.addEntry({key: "a"})'
 ADDED = "tools.executor.sources.add"
@@ -64,6 +65,7 @@ def source(**changes: Any) -> Source:
         ("options", {"env": {"A": "1"}}),
         ("allow_private", True),
         ("static", "sec_b"),
+        ("edition", 2),
     ],
 )
 def test_all_that_says_where_and_how_calls_go_is_part_of_it(name: str, other: Any) -> None:

@@ -261,7 +261,7 @@ async def test_a_run_fenced_off_by_another_owner_writes_nothing_more(reopen: Reo
     assert [call.path for call in found if call.done_seq] == []
 
 
-async def test_a_run_whose_sandbox_can_not_be_opened_is_told_as_failed_at_once(
+async def test_a_run_whose_sandbox_can_not_be_opened_is_reported_as_failed_at_once(
     reopen: Reopen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = await reopen()

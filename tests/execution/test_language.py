@@ -37,7 +37,7 @@ WRITTEN = {"typescript": "tools.", "python": "async def "}
 
 
 @pytest.mark.parametrize("language", HINTS)
-async def test_a_refused_call_is_told_the_signature_in_the_language_of_the_code(
+async def test_a_refused_call_shows_the_signature_in_the_language_of_the_code(
     harness: ExecutorHarness, language: str
 ) -> None:
     outcome = await harness.run(HINTS[language], language=language, typecheck="off")
@@ -47,7 +47,7 @@ async def test_a_refused_call_is_told_the_signature_in_the_language_of_the_code(
 
 
 @pytest.mark.parametrize("language", TOLD)
-async def test_signatures_are_told_in_the_language_of_the_code(harness: ExecutorHarness, language: str) -> None:
+async def test_signatures_are_written_in_the_language_of_the_code(harness: ExecutorHarness, language: str) -> None:
     told = value(await harness.run(TOLD[language], language=language))
     assert all(WRITTEN[language] in signature for signature in told)
     other = "async def " if language == "typescript" else "Promise<"
@@ -82,7 +82,7 @@ async def test_code_without_a_language_runs_in_the_one_it_shows(
         ("return [1].map((x) => x)", "python", 'this looks like TypeScript: send it with language "typescript"'),
     ],
 )
-async def test_code_sent_as_another_language_is_told_which_to_name(
+async def test_code_sent_as_another_language_gets_the_name_of_the_right_one(
     harness: ExecutorHarness, code: str, language: str, hint: str
 ) -> None:
     failure = (await harness.run(code, language=language)).execution.failure

@@ -87,7 +87,7 @@ async def test_both_languages_see_the_same_fields_of_an_error(harness: ExecutorH
     assert all(one == seen[0] for one in seen)
 
 
-async def test_a_failing_call_that_nobody_catches_ends_the_execution_with_its_code(
+async def test_a_failing_call_that_no_one_catches_ends_the_execution_with_its_code(
     harness: ExecutorHarness, case: RuntimeCase
 ) -> None:
     failure = await case.failure(harness, "uncaught failing call")
@@ -122,7 +122,7 @@ async def test_calls_made_together_run_together_and_come_back_in_their_places(
     assert value(await case.run(harness, "parallel")) == ["a", "b", "c", "d", "e"]
 
 
-async def test_a_call_that_nobody_awaits_is_not_sent(harness: ExecutorHarness, case: RuntimeCase) -> None:
+async def test_a_call_that_no_one_awaits_is_not_sent(harness: ExecutorHarness, case: RuntimeCase) -> None:
     await harness.policy("ledger.**", "allow")
     outcome = await case.run(harness, "not awaited")
     assert value(outcome) == 1
@@ -174,7 +174,7 @@ async def test_a_denial_reaches_the_code_with_its_reason(harness: ExecutorHarnes
     assert harness.effects() == []
 
 
-async def test_a_denial_that_nobody_catches_ends_the_execution(harness: ExecutorHarness, case: RuntimeCase) -> None:
+async def test_a_denial_that_no_one_catches_ends_the_execution(harness: ExecutorHarness, case: RuntimeCase) -> None:
     outcome = await case.run(harness, "approval")
     await harness.settle(outcome, "deny", reason="no")
     finished = await harness.wait(outcome.execution.id)
@@ -274,7 +274,7 @@ async def test_workers_killed_in_the_middle_lose_no_execution(harness: ExecutorH
 async def test_cpu_time_is_limited(harness: ExecutorHarness, case: RuntimeCase) -> None:
     failure = await case.failure(harness, "endless loop", cpu_ms=300)
     assert failure.code == "cpu_limit"
-    assert "300" in failure.message
+    assert "0.3 s" in failure.message
 
 
 async def test_memory_is_limited(harness: ExecutorHarness, case: RuntimeCase) -> None:

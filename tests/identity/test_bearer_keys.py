@@ -149,7 +149,7 @@ async def test_an_issuer_that_is_away_is_not_asked_again_at_once(
 async def test_a_token_that_names_no_key_is_taken_only_if_one_alone_could_be_meant(
     authority: TokenIssuer, wire: Direct, clock: Clock
 ) -> None:
-    token = jwt.read(authority.signed('{"alg": "RS256"}', json.dumps(authority.claims())))
+    token = jwt.read(authority.sign('{"alg": "RS256"}', json.dumps(authority.claims())))
     public = [authority.key.as_dict(private=False), a_key("ES256").as_dict(private=False)]
     assert len(jwks.choose_keys(jwks.parse_keys(public), token)) == 1
     public.append(a_key("RS256", "second").as_dict(private=False))
@@ -194,20 +194,20 @@ async def test_an_endpoint_must_be_an_encrypted_address(authority: TokenIssuer, 
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[TokenIssuer]:
+def live_issuer() -> Iterator[TokenIssuer]:
     with issuing("/realm") as authority:
         yield authority
 
 
-async def test_what_the_issuer_names_on_a_private_network_is_not_reached(served: TokenIssuer) -> None:
+async def test_what_the_issuer_names_on_a_private_network_is_not_reached(live_issuer: TokenIssuer) -> None:
     """Only what an operator wrote is open: a hostile issuer can't point us at another port of this machine."""
     from executor.daemon.wiring.issuers import IssuerWire
 
     egress = Egress()
     try:
         with issuing() as other:
-            wire = IssuerWire(egress, served.issuer)
-            assert await wire.document(f"{served.issuer}/jwks") is not None
+            wire = IssuerWire(egress, live_issuer.issuer)
+            assert await wire.document(f"{live_issuer.issuer}/jwks") is not None
             with pytest.raises(OAuthFailed):
                 await wire.document(f"{other.issuer}/jwks")
             assert other.ledger.asked.total() == 0

@@ -100,21 +100,21 @@ async def test_the_official_client_finds_the_server_logs_in_and_executes(
     assert authority.ledger.asked["registration"] == 1
 
 
-def test_a_request_without_a_token_is_told_where_to_get_one(daemon: Daemon) -> None:
+def test_a_request_without_a_token_learns_where_to_get_one(daemon: Daemon) -> None:
     refused = ask(daemon, None)
     assert refused.status == 401
     expected = f'Bearer resource_metadata="{daemon.url}{METADATA}/mcp", scope="{SCOPE}"'
     assert refused.headers["www-authenticate"] == expected
 
 
-def test_a_bad_token_is_told_that_it_is_bad(daemon: Daemon, authority: TokenIssuer) -> None:
+def test_a_bad_token_is_refused_as_such(daemon: Daemon, authority: TokenIssuer) -> None:
     for token in ("nonsense", authority.token(exp=1)):
         challenge = ask(daemon, token).headers["www-authenticate"]
         assert 'error="invalid_token"' in challenge and "resource_metadata=" in challenge
     assert 'error_description="the token has expired"' in challenge
 
 
-def test_a_token_without_the_scope_is_told_which_one(daemon: Daemon, authority: TokenIssuer) -> None:
+def test_the_scope_that_a_token_lacks_is_named(daemon: Daemon, authority: TokenIssuer) -> None:
     refused = ask(daemon, authority.token(scope="openid executor"))
     assert (refused.status, refused.json["code"], refused.json["scope"]) == (403, "insufficient_scope", SCOPE)
     challenge = refused.headers["www-authenticate"]
@@ -203,14 +203,14 @@ def test_another_audience_and_other_scopes_can_be_agreed_on(tmp_path: Path, auth
         assert ask(daemon, authority.token(aud=f"{daemon.url}/mcp", scope=None)).status == 401
 
 
-def test_a_server_that_can_not_be_asked_lets_nobody_in(tmp_path: Path, authority: TokenIssuer) -> None:
+def test_a_server_that_can_not_be_asked_lets_no_one_in(tmp_path: Path, authority: TokenIssuer) -> None:
     with running_daemon(tmp_path, mcp_issuer="http://127.0.0.1:9") as daemon:
         refused = ask(daemon, authority.token(iss="http://127.0.0.1:9"))
         assert (refused.status, refused.json["code"]) == (503, "issuer_unavailable")
         assert ask(daemon, "agent").status == 200
 
 
-def test_a_workspace_that_is_not_there_lets_nobody_in(tmp_path: Path, authority: TokenIssuer) -> None:
+def test_a_workspace_that_is_not_there_lets_no_one_in(tmp_path: Path, authority: TokenIssuer) -> None:
     with running_daemon(tmp_path, mcp_issuer=authority.issuer, mcp_workspace="ws_none") as daemon:
         refused = ask(daemon, authority.token(aud=f"{daemon.url}/mcp"))
         assert (refused.status, "mcp_workspace" in refused.json["hint"]) == (403, True)

@@ -106,7 +106,7 @@ def test_any_other_header_is_refused(tmp_path: Path, header: str | None) -> None
 
 
 @pytest.mark.parametrize("token", ["exk_something", "x{0}", "{0}.{0}"])
-def test_a_token_that_others_may_know_is_nobody_yet(tmp_path: Path, token: str) -> None:
+def test_a_token_that_others_may_know_is_no_one_yet(tmp_path: Path, token: str) -> None:
     tokens = Tokens.load_or_create(tmp_path)
     shown = token.format(tokens.agent)
     assert tokens.recognise(f"Bearer {shown}") == (None, shown)

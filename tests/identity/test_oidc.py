@@ -13,7 +13,16 @@ from executor.daemon.wiring.issuers import secret_of
 from executor.errors import InvalidRequest, SecretUnavailable
 from executor.settings import Settings
 from executor.storage.tables.core import accounts
-from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, START, Browser, query_of, settings_of
+from tests.support.sign_in_browser import (
+    CALLBACK,
+    CLIENT,
+    SECRET,
+    START,
+    Browser,
+    query_of,
+    running_daemon_with,
+    settings_of,
+)
 from tests.support.token_issuer import TokenIssuer, a_key, issuing
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.api.identities import expect_created, operator
@@ -27,15 +36,12 @@ def authority() -> Iterator[TokenIssuer]:
 
 @pytest.fixture(scope="module")
 def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
-        with running_daemon(tmp_path_factory.mktemp("daemon"), **settings_of(authority)) as daemon:
-            authority.known(CLIENT, f"{daemon.url}{CALLBACK}", secret=SECRET)
-            yield daemon
+    with running_daemon_with(authority, tmp_path_factory.mktemp("daemon")) as daemon:
+        yield daemon
 
 
 @pytest.fixture(autouse=True)
-def anew(daemon: Daemon, authority: TokenIssuer) -> None:
+def forget_attempts(daemon: Daemon, authority: TokenIssuer) -> None:
     daemon.executor.authenticator.attempts.clear()
     assert daemon.executor.issuers.sign_ins is not None
     daemon.executor.issuers.sign_ins.starts.clear()
@@ -89,7 +95,7 @@ def test_the_same_person_comes_back_as_the_same_account(daemon: Daemon, authorit
     assert second.whoami()["accountId"] == first.whoami()["accountId"]
 
 
-def test_a_stranger_is_told_to_ask_for_an_invitation(daemon: Daemon, authority: TokenIssuer) -> None:
+def test_a_stranger_is_asked_to_get_an_invitation(daemon: Daemon, authority: TokenIssuer) -> None:
     somebody(authority, "cal")
     browser = Browser(daemon)
     refused = browser.sign_in()
@@ -122,11 +128,11 @@ def test_name_and_address_may_come_from_the_userinfo_endpoint(daemon: Daemon, au
     assert browser.whoami()["name"] == "Fay"
 
 
-def test_whoever_was_removed_comes_back_by_invitation_alone(tmp_path: Path, authority: TokenIssuer) -> None:
+def test_anyone_who_was_removed_comes_back_by_invitation_alone(tmp_path: Path, authority: TokenIssuer) -> None:
     email = somebody(authority, "gus")
     options = {**settings_of(authority), "oidc_client_secret": "", "oidc_default_role": "viewer"}
     with running_daemon(tmp_path, **options) as daemon:
-        authority.known("public", f"{daemon.url}{CALLBACK}")
+        authority.register_client("public", f"{daemon.url}{CALLBACK}")
         authority.ledger.clients[CLIENT], kept = authority.ledger.clients["public"], authority.ledger.clients[CLIENT]
         authority.ledger.clients[CLIENT].client_id = CLIENT
         try:
@@ -153,7 +159,7 @@ def test_two_tabs_do_not_disturb_each_other(daemon: Daemon, authority: TokenIssu
     assert browser.come_back(consent(second)).headers["location"] == "/two"
 
 
-def test_a_person_who_says_no_is_told_so(daemon: Daemon, authority: TokenIssuer) -> None:
+def test_a_person_who_says_no_sees_it(daemon: Daemon, authority: TokenIssuer) -> None:
     authority.consents = False
     try:
         refused = Browser(daemon).sign_in()

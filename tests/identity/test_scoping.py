@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import executor
-from executor.storage.tables import access
+from executor.storage.tables import access, model_usage, sessions
 
 ROOT = Path(executor.__path__[0])
-SCOPED = {table.name for table in access.metadata.sorted_tables if "workspace_id" in table.c}
-MODULES = ("executor.storage.tables.core", "executor.storage.tables.access")
+METADATA = (access.metadata, sessions.metadata, model_usage.metadata)  # one and the same, once all are imported
+SCOPED = {table.name for metadata in METADATA for table in metadata.sorted_tables if "workspace_id" in table.c}
+MODULES = tuple(f"executor.storage.tables.{name}" for name in ("core", "access", "sessions", "model_usage"))
 VERBS = {"select", "update", "delete", "join", "join_from", "select_from", "exists", "stream_of"}
 NAMES = (ast.Attribute, ast.Name)
 NAMED = re.compile(r"workspace_id\b\)?(?: ==|\.in_)|stream_of\(.*workspace_id\b")
@@ -20,17 +21,19 @@ NAMED = re.compile(r"workspace_id\b\)?(?: ==|\.in_)|stream_of\(.*workspace_id\b"
 SHOWN = "what is shown says which row it is, and the row says which workspace"
 JOURNAL = "of an execution that was found in its workspace before; its owner is fenced by the epoch"
 FOUND = "of a row that was read with its workspace before"
+SESSION = "of a session that was found in its workspace before, by someone who may see it"
 PAGED = "of keys that a stream of the workspace gave"
 UPKEEP = "the daemon's own upkeep, never an answer to somebody"
 REASONS = {
     SHOWN: """
-        anonymous:by_digest browser_sessions:by_digest browser_sessions:use_link browser_sessions:link_state
+        anonymous:by_cookie anonymous:by_digest browser_sessions:by_digest browser_sessions:use_link
+        browser_sessions:link_state
         api_keys:by_digest
         oauth_flows:flow oauth_flows:known_flow oauth_flows:spend_flow oauth_flows:by_browser oauth_flows:bind_flow
-        oauth_flows:replace_flow
+        oauth_flows:replace_flow tokens:by_digest tokens:spend
     """,
-    "of one account: a human's browsers are theirs in whichever workspace": """
-        browser_sessions:close_session browser_sessions:listing
+    "of one account: a human's browsers and agents are theirs in whichever workspace": """
+        browser_sessions:close_session browser_sessions:listing sessions:count_of_account
     """,
     "of one account: whether it was ever a member of anything": "external_subjects:was_member",
     JOURNAL: """
@@ -38,31 +41,44 @@ REASONS = {
         executions:_owner executions:_finish executions:_locked executions:_requeue executions:_claim executions:_park
         executions:cancel
         interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
-        interactions:cancel_pending permits:add permits:of_execution permits:_denials events:count_logs events:warnings
-        interactions:was_given
+        interactions:cancel_pending permits:of_execution permits:_denials events:_logged events:_remarks
+        executions:_mark executions:_queue events:latest_trace interactions:forget_result
+        lane:_lock_all segments:_locked segments:_progress segments:_put_back
+        interactions:was_given interactions:_has_elicitation interactions:withdraw_elicitations
     """,
     FOUND: """
         event_chain:_read event_chain:_write
         connections:update connections:set_status connections:raise_revision connections:find_named
         connections:of_source
-        connections:touch connections:grant connections:store_grant connections:claim_refresh
+        connections:touch connections:grant connections:claim_refresh
         connections:finish_refresh connections:release_refresh connections:reseal_grant
-        oauth_flows:put_client oauth_flows:reseal_client secrets:replace_value secrets:reseal secrets:touch
-        sources:rewrite sources:delete sources:by_id tools:show tools:bindings tools:digests tools:_own tools:_delete
-        tools:simple_reads search_entries:effects files:complete files:remove_some
+        oauth_flows:reseal_client secrets:replace_value secrets:reseal secrets:touch
+        sources:rewrite sources:delete sources:by_id tools:begin_generation tools:bindings tools:digests tools:_own
+        tools:_delete tools:simple_reads tools:raw_paths search_entries:effects files:complete files:remove_some
+        interactions:pending_of_session interactions:granted_in_session
+        tool_reviews:of_source tool_reviews:pending tool_reviews:count_pending tool_reviews:remove
     """,
     "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
+    SESSION: """
+        messages:after messages:append messages:before messages:copy messages:get messages:of_kind model_keys:delete
+        model_keys:get model_usage:finish model_usage:reserve model_usage:settle
+        model_usage:spending sessions:change sessions:delete sessions:page tasks:change tasks:get
+        tasks:of_session tokens:revoke
+    """,
     PAGED: """
         artifacts:page events:search events:_fitting interactions:page interactions:_fitting interactions:_conditions
         policy_scope:_calls_of
     """,
     UPKEEP: """
         anonymous:count anonymous:listing browser_sessions:forget_links connections:every_grant
-        interactions:list_expired
-        executions:newest_ids
+        interactions:list_expired interactions:list_eliciting
+        executions:newest_ids interactions:count_pending
+        segments:_take segments:lock_lost segments:lock_owned
         oauth_flows:insert_flow oauth_flows:every_client oauth_flows:every_flow sources:everywhere sources:list_hosted
         secrets:every_sealed tools:unseen files:left_over
-        secrets/rotation:keys_in_use
+        secrets/rotation:keys_in_use model_usage:left_open sessions:list_unfinished
+        sessions:list_idle_clones tasks:list_unfinished tokens:sweep
+        server:_identify sqlite_copy:fingerprint sqlite_copy:finish
     """,
 }
 LISTED = [part for listed in REASONS.values() for part in listed.split()]

@@ -285,7 +285,7 @@ async def test_of_an_error_in_an_encoding_that_cannot_be_read_the_status_is_know
 
 async def test_silence_ends_with_a_timeout(egress: Egress, upstream: Upstream) -> None:
     release = threading.Event()
-    upstream.routes["/"] = lambda got, handler: (release.wait(10), as_json(1))[1]
+    upstream.routes["/"] = lambda got, handler: (release.wait(120), as_json(1))[1]
     with pytest.raises(SourceUnreachable, match=r"within 0\.2 seconds") as caught:
         await get(egress, upstream, bounds=Bounds(seconds=0.2))
     release.set()

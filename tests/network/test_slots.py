@@ -48,7 +48,7 @@ def test_who_stops_waiting_leaves_nothing_behind() -> None:
     assert not len(queue) and not queue._actors
 
 
-async def test_nobody_takes_the_last_slot_of_others() -> None:
+async def test_no_one_takes_the_last_slot_of_others() -> None:
     slots = Slots(Shares(total=4, actor=3, execution=2))
     async with AsyncExitStack() as held:
         for actor, execution in (("a", "1"), ("a", "1"), ("a", "2")):
@@ -89,7 +89,7 @@ async def test_hosts_that_hang_do_not_keep_calls_from_other_hosts() -> None:
     await asyncio.sleep(0)
     for host in ("host0", "elsewhere"):
         with acting_as("modest", "mine"):
-            async with slots.hold(host, seconds=5):
+            async with slots.hold(host, seconds=60):
                 pass
     for task in hanging:
         task.cancel()
@@ -118,7 +118,7 @@ async def test_waiting_for_a_turn_is_neither_time_at_the_upstream_nor_sending(up
             bounds = Bounds(seconds=0.05, queue_seconds=0.3)
             await egress.send(Outgoing("POST", upstream.url + "/"), origins=origins, bounds=bounds)
         assert caught.value.details["reason"] == "busy" and caught.value.details["sent"] is False
-        second = egress.send(Outgoing("POST", upstream.url + "/"), origins=origins, bounds=Bounds(seconds=30))
+        second = egress.send(Outgoing("POST", upstream.url + "/"), origins=origins, bounds=Bounds(seconds=120))
         waiting = asyncio.create_task(second)
         await until(lambda: any(one._queue for one in (egress.slots._all, *egress.slots._hosts.values())))
         go_on.set()
@@ -137,7 +137,7 @@ async def test_a_service_that_accepts_and_says_nothing_tells_whether_the_request
         egress = Egress()
         try:
             with pytest.raises(SourceUnreachable) as caught:
-                await egress.send(Outgoing("POST", url + "/"), origins=frozenset({url}), bounds=Bounds(seconds=0.5))
+                await egress.send(Outgoing("POST", url + "/"), origins=frozenset({url}), bounds=Bounds(seconds=3))
         finally:
             await egress.close()
     assert caught.value.details["reason"] == "timeout"

@@ -25,7 +25,9 @@ def test_the_narrowest_policy_covers_the_call_and_little_else() -> None:
         replace(CALL, arguments=None),
     ):
         assert not applies(policy, other)
-    assert text(policy) == 'shop.orders.create when /owner="acme" and /deep/a/0=1 as write of src_1 by act_1 → allow'
+    assert (
+        text(policy) == 'shop.orders.create when /owner="acme" and /deep/a/0=1 (write calls) of src_1 by act_1 → allow'
+    )
 
 
 def test_only_arguments_that_are_there_can_be_pinned() -> None:
@@ -47,7 +49,7 @@ def test_only_arguments_that_are_there_can_be_pinned() -> None:
         ({"conditions": ()}, True),
     ],
 )
-def test_a_policy_that_covers_more_than_the_draft_is_told_apart(changed: dict[str, Any], broader: bool) -> None:
+def test_a_policy_that_covers_more_than_the_draft_is_distinguished(changed: dict[str, Any], broader: bool) -> None:
     policy = narrowest(CALL, ["/owner"], level="workspace", owner_id="ws")
     assert is_broader(replace(policy, **changed), policy) is broader
 

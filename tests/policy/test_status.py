@@ -43,7 +43,7 @@ def verdicts(subject: Subject, policies: Sequence[Policy]) -> list[tuple[str, st
     return [(one.verdict, one.why) for one in explain(subject, policies)]
 
 
-def test_each_policy_is_told_why_it_did_not_decide() -> None:
+def test_each_policy_says_why_it_did_not_decide() -> None:
     policies = [
         policy("shop.read", "allow", "path"),
         policy("shop.**", "allow", "actor", actor_id="act_b"),
@@ -74,7 +74,7 @@ def test_a_stricter_level_outdoes_the_policy_of_another() -> None:
 
 @pytest.mark.parametrize("arguments", [None, {}, {"amount": 5}, {"amount": 500}, {"amount": "x", "owner": "acme"}])
 @pytest.mark.parametrize("action", ["allow", "require_approval", "deny"])
-def test_what_is_told_of_a_policy_is_what_happens(arguments: dict[str, object] | None, action: str) -> None:
+def test_what_is_said_of_a_policy_is_what_happens(arguments: dict[str, object] | None, action: str) -> None:
     for conditions in ([], [SMALL], [OWNER], [SMALL, OWNER]):
         for effect in ("", "read", "write"):
             one = policy("shop.*", action, "one", conditions=conditions, effect=effect)

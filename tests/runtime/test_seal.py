@@ -65,7 +65,7 @@ print(json.dumps({"layers": [list(layer) for layer in layers], "outcome": outcom
 
 
 @pytest.fixture(scope="module")
-def sealed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def probe_results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     target = tmp_path_factory.mktemp("sealed") / "made"
     command = [sys.executable, "-c", SCRIPT, json.dumps(PROBES), str(target)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -77,26 +77,26 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 
 @linux_only
 @pytest.mark.parametrize("probe", PROBES)
-def test_a_sealed_process_cannot(sealed: dict[str, dict[str, str]], probe: str) -> None:
-    assert sealed["outcome"][probe] == "refused"
+def test_a_sealed_process_cannot(probe_results: dict[str, dict[str, str]], probe: str) -> None:
+    assert probe_results["outcome"][probe] == "refused"
 
 
 @linux_only
-def test_a_sealed_process_can_still_start_threads(sealed: dict[str, object]) -> None:
-    assert sealed["thread"] == [1]
+def test_a_sealed_process_can_still_start_threads(probe_results: dict[str, object]) -> None:
+    assert probe_results["thread"] == [1]
 
 
 @linux_only
-def test_each_layer_is_reported_with_what_it_does(sealed: dict[str, list[list[object]]]) -> None:
-    assert [layer[0] for layer in sealed["layers"]] == [
+def test_each_layer_is_reported_with_what_it_does(probe_results: dict[str, list[list[object]]]) -> None:
+    assert [layer[0] for layer in probe_results["layers"]] == [
         "rlimits",
         "network namespace",
         "no new privileges",
         "landlock",
         "seccomp",
     ]
-    assert all(detail for _, _, detail in sealed["layers"])
-    assert sealed["layers"][0][1] is True
+    assert all(detail for _, _, detail in probe_results["layers"])
+    assert probe_results["layers"][0][1] is True
 
 
 @linux_only

@@ -282,7 +282,7 @@ def test_a_reply_that_breaks_the_protocol_is_not_believed(output: bytes) -> None
         b'f{"code":"a","message":"","hint":"","details":{"line":Infinity}}\n',
     ],
 )
-def test_what_a_program_wrote_and_nobody_can_read_is_its_own_failure(output: bytes) -> None:
+def test_what_a_program_wrote_and_no_one_can_read_is_its_own_failure(output: bytes) -> None:
     step = Reader(LIMITS).read(Reply(frames.STEP, 0, None, output))
     assert step.failure is not None
     assert step.failure.code == "unserializable_result"

@@ -55,7 +55,7 @@ def test_what_differs_only_in_a_definition_is_found_behind_the_reference_also_in
     assert differences(tree("string"), tree("integer")) == [("input.root.name", "type", "string", "integer")]
 
 
-def test_of_very_many_differences_the_first_are_told_and_that_there_are_more() -> None:
+def test_of_very_many_differences_the_first_are_reported_and_that_there_are_more() -> None:
     found = Comparison()
     compare("input", fields(**{f"a{at}": TEXT for at in range(500)}), fields(), found)
     assert len(found.found) == MOST and found.cut

@@ -10,6 +10,7 @@ import pytest
 
 from executor.model.identity.actor import Actor
 from executor.secrets.master import FileKeeper
+from executor.secrets.master_keys import KeptKeys
 from executor.secrets.providers.environment import Environment
 from executor.secrets.sealing import Sealing
 from executor.secrets.secrets import Secrets
@@ -34,7 +35,7 @@ async def open_secrets(folder: Path, environ: dict[str, str] | None = None) -> S
     database = Database(engine)
     made = await database.write(tenancy.provision)
     providers = {"environment": Environment((), environ or {})}
-    secrets = Secrets(database, Sealing(FileKeeper(folder)), providers)
+    secrets = Secrets(database, Sealing(KeptKeys(FileKeeper(folder))), providers)
     await secrets.finish_rotation()
     return SecretsHarness(folder, database, secrets, made.workspace.id, made.operator)
 

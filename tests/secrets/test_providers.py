@@ -78,7 +78,7 @@ def test_a_reference_can_not_leave_its_mount() -> None:
             vault.check(reference)
 
 
-async def test_a_vault_that_is_down_is_told_as_such(tmp_path: Path) -> None:
+async def test_a_vault_that_is_down_is_reported_as_such(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
     with pytest.raises(SecretUnavailable, match="can't be reached"):
         await Vault("http://127.0.0.1:9", token_of(tmp_path / "token"), asking()).read("secret/a#b")
@@ -115,7 +115,7 @@ async def test_1password_is_asked_by_its_command_line(op: str) -> None:
         provider.check("--help")
 
 
-async def test_1password_that_waits_for_somebody_is_given_up(op: str) -> None:
+async def test_1password_that_waits_for_someone_is_given_up(op: str) -> None:
     with pytest.raises(SecretUnavailable, match="did not answer"):
         await OnePassword(op, seconds=0.3).read("op://team/slow/token")
     with pytest.raises(SecretUnavailable, match="not found"):
@@ -160,7 +160,7 @@ async def test_the_keyring_keeps_a_value_that_the_database_never_sees(place: Sec
     assert ring.kept == {}
 
 
-async def test_nobody_can_point_a_secret_at_another_entry_of_the_keyring(
+async def test_no_one_can_point_a_secret_at_another_entry_of_the_keyring(
     place: SecretsHarness, ring: StandInRing
 ) -> None:
     ring.kept["executor", "ws_other/sec_1"] = "of another workspace"

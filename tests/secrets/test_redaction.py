@@ -135,7 +135,7 @@ def test_more_writings_are_replaced(name: str) -> None:
 
 
 @pytest.mark.parametrize("part", [TOKEN[:-1], TOKEN[1:], TOKEN[: len(TOKEN) // 2], "tok3n alice 9f8e", TOKEN[::-1]])
-def test_parts_are_left_alone_so_that_nobody_can_guess_piece_by_piece(part: str) -> None:
+def test_parts_are_left_alone_so_that_no_one_can_guess_piece_by_piece(part: str) -> None:
     for text in (part, part.upper(), base64.b64encode(part.encode()).decode(), " ".join(part)):
         assert redact(text, [TOKEN]) == text
 

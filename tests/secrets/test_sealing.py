@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import DataDirectoryUnusable, ExecutorError, SecretUnavailable
 from executor.secrets.master import NEXT, FileKeeper, Master
+from executor.secrets.master_keys import KeptKeys
 from executor.secrets.sealing import Sealed, Sealing
 from executor.storage.tables.access import data_keys, secrets
 from tests.secrets.conftest import SecretsHarness, open_secrets
@@ -51,11 +52,11 @@ async def test_a_key_that_was_rolled_back_with_another_job_is_never_used(place: 
     with pytest.raises(ExecutorError, match="undone"):
         await undone
     sealed = await kept
-    fresh = Sealing(FileKeeper(place.folder))
+    fresh = Sealing(KeptKeys(FileKeeper(place.folder)))
     assert await place.database.read(lambda c: fresh.unseal(c, sealed, "b")) == b"kept"
 
 
-async def test_rotating_the_key_seals_everything_anew(place: SecretsHarness) -> None:
+async def test_rotating_the_key_seals_everything_again(place: SecretsHarness) -> None:
     for number in range(20):
         await place.secrets.set(place.workspace_id, f"s{number}", f"value {number}", by=place.by)
     before = FileKeeper(place.folder).read("current")

@@ -22,6 +22,6 @@ def elsewhere() -> Iterator[Upstream]:
 
 @pytest.fixture
 async def egress() -> AsyncIterator[Egress]:
-    client = Egress(connect_seconds=2.0)
+    client = Egress(connect_seconds=60.0)
     yield client
     await client.close()

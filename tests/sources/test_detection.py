@@ -70,7 +70,7 @@ async def test_a_kind_that_never_answers_is_given_up() -> None:
         await detection.probe(kinds(Fake("a", "never")), HERE, seconds=0.05)
 
 
-async def test_what_nobody_knows_is_refused_with_what_each_said() -> None:
+async def test_what_no_one_knows_is_refused_with_what_each_said() -> None:
     said = DocumentInvalid("it is a page about cats", hint="")
     with pytest.raises(DocumentInvalid, match="nothing to connect") as caught:
         await detection.probe(kinds(Fake("a", said), Fake("b", False)), HERE)
@@ -193,7 +193,7 @@ class Elsewhere(Fake):
         return Probe(self.name, "http://127.0.0.1:9/o.json", base_url="http://10.0.0.5")
 
 
-async def test_what_probing_finds_opens_nothing_that_nobody_asked_for() -> None:
+async def test_what_probing_finds_opens_nothing_that_no_one_asked_for() -> None:
     asked = SourceRequest(location="https://93.184.216.34/docs", consented=Consent(private_network=True))
     found = await detection.resolve(kinds(Elsewhere("a", True)), asked)
     assert (found.location, found.base_url) == ("http://127.0.0.1:9/o.json", "")

@@ -33,7 +33,7 @@ class Pigeon:
         return Probe(self.name, request.location) if request.location.startswith("pigeon:") else None
 
     async def load(self, request: SourceRequest) -> Loaded:
-        reading = self.noted(request)
+        reading = self.note_request(request)
         self.readings.append(reading)
         if reading["validators"].get("version") == self.version:
             raise Unchanged
@@ -48,7 +48,7 @@ class Pigeon:
         config = {"location": request.location, "validators": {"version": self.version}, "headers": "none"}
         return Loaded("Birds", "birds", with_digests([tool], {}), {}, (), self.version, config)
 
-    def noted(self, request: SourceRequest) -> dict[str, Any]:
+    def note_request(self, request: SourceRequest) -> dict[str, Any]:
         request.context.progress("flying")
         return {
             "again": request.previous is not None,
@@ -79,7 +79,7 @@ class Pigeon:
 
 
 class OldPigeon(Pigeon):
-    def noted(self, request: Any) -> dict[str, Any]:
+    def note_request(self, request: Any) -> dict[str, Any]:
         request.progress("flying")
         assert request.redact(b"x") == b"x" and request.credential is None and request.consent is False
         names = {"again": request.again, "validators": request.validators, "names": request.names}

@@ -223,7 +223,7 @@ async def test_an_operators_private_document_opens_its_own_host_and_no_other(
     else:
         with pytest.raises(EgressRefused, match=server.removeprefix("http://")) as caught:
             await kind.load(request)
-        assert "--base-url" in caught.value.hint
+        assert "baseUrl" in caught.value.hint
 
 
 async def test_a_name_in_a_document_that_leads_to_a_private_address_is_refused(
@@ -292,7 +292,7 @@ async def test_graphql_keeps_to_the_addresses_that_were_granted(
     assert caught.value.tool_code == "egress_refused"
 
 
-async def test_graphql_that_nobody_opened_stays_closed(
+async def test_graphql_that_no_one_opened_stays_closed(
     egress: Egress, upstream: Upstream, names: Callable[[], Names]
 ) -> None:
     names()["nas.test"] = ["127.0.0.1"]
@@ -320,7 +320,7 @@ async def test_mcp_keeps_to_the_addresses_that_were_granted(
     assert upstream.connections == 0
 
 
-async def test_mcp_that_nobody_opened_stays_closed(
+async def test_mcp_that_no_one_opened_stays_closed(
     egress: Egress, upstream: Upstream, names: Callable[[], Names]
 ) -> None:
     names()["nas.test"] = ["127.0.0.1"]

@@ -12,6 +12,7 @@ from executor.sources.graphql.loader import build_catalog as build_graphql
 from executor.sources.graphql.storage_format import GraphQLBinding, GraphQLConfig
 from executor.sources.mcp.storage_format import McpBinding, McpConfig
 from executor.sources.mcp.tools.loader import build_catalog as build_mcp
+from executor.sources.mcp.tools.tool_list import Listed
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.sources.openapi.kind import build_catalog as build_openapi
 from executor.sources.openapi.storage_format import OpenApiBinding, OpenApiConfig
@@ -51,7 +52,13 @@ def mcp() -> Loaded:
     wrapped = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
     listed = [{"name": "say", "inputSchema": {"type": "object"}, "outputSchema": wrapped}]
     request = SourceRequest(namespace="said", options={"callSeconds": 5})
-    return build_mcp(request, Endpoint("stdio", command=("say",), environment=(("A", None),)), {"name": "Say"}, listed)
+    every = Listed(
+        [*listed, {"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}],
+        resources=[{"uri": "a://b"}],
+        templates=[{"uriTemplate": "a://{b}"}],
+        prompts=[{"name": "ask"}],
+    )
+    return build_mcp(request, Endpoint("stdio", command=("say",), environment=(("A", None),)), {"name": "Say"}, every)
 
 
 @pytest.mark.parametrize(

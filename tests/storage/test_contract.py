@@ -20,7 +20,8 @@ from executor.storage.executions import calls, events, execution_search, executi
 from executor.storage.feed import Feed
 from executor.storage.identity import tenancy
 from executor.storage.identity.tenancy import Tenancy
-from executor.storage.tables.core import metadata, workspaces
+from executor.storage.tables.core import metadata, organizations, workspaces
+from executor.storage.upserts import insert_missing
 
 
 def an_execution(local: Tenancy, **changes: object) -> Execution:
@@ -52,8 +53,15 @@ async def test_the_first_start_provisions_and_the_second_finds_the_same(database
     assert not first.agent.may_decide
 
 
+async def test_what_is_missing_is_added_once(database: Database) -> None:
+    row = {"id": "org_x", "name": "x", "created_at": 1}
+    added = [await database.write(lambda c: insert_missing(c, organizations, row)) for _ in range(2)]
+    assert added == [True, False]
+
+
 async def test_every_table_below_a_workspace_carries_its_workspace() -> None:
     above = {"accounts", "organizations", "members", "workspaces", "invitations", "sign_ins", "data_keys", "policies"}
+    above |= {"workers", "guards"}
     for table in metadata.tables.values():
         if table.name not in above:
             assert "workspace_id" in table.c, table.name
@@ -174,7 +182,9 @@ async def test_an_interaction_is_settled_once_and_used_once(database: Database, 
         return interactions.settle(c, replace(interaction, status="approved", settled_by="act_1", reason="fine"))
 
     assert [await database.write(settle), await database.write(settle)] == [True, False]
-    assert [await database.write(lambda c: interactions.use(c, interaction.id)) for _ in range(2)] == [True, False]
+    await database.write(lambda c: interactions.use(c, interaction.id))
+    with pytest.raises(Fenced, match="was used before"):
+        await database.write(lambda c: interactions.use(c, interaction.id))
     found = await database.read(lambda c: interactions.get(c, local.workspace.id, interaction.id))
     assert found is not None
     assert (found.status, found.settled_by, found.binding) == ("approved", "act_1", interaction.binding)

@@ -81,7 +81,9 @@ async def test_a_closed_database_says_so(database: Database) -> None:
         await database.write(lambda c: None)
 
 
-async def test_the_database_is_durable_and_private(database: Database, tmp_path: Path) -> None:
+async def test_the_database_is_durable_and_private(tmp_path: Path) -> None:
+    database = Database(migrate.ready(tmp_path / "data" / "executor.db"))
+
     def pragmas(c: Connection) -> tuple[str, int, int]:
         values = [c.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")]
         return values[0], values[1], c.exec_driver_sql("PRAGMA foreign_keys").scalar()
@@ -92,29 +94,34 @@ async def test_the_database_is_durable_and_private(database: Database, tmp_path:
     files = list(folder.iterdir())
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert any(file.name.endswith("-wal") for file in files)
+    await database.close()
 
 
 def open_upgraded(path: Path) -> sa.Engine:
     """A database that took every step of the migrations."""
     engine = open_engine(path)
-    with engine.connect().execution_options(writes=True) as c, c.begin():
-        migrate.upgrade(c)
+    upgrade(engine)
     return engine
 
 
-def test_the_migrations_give_exactly_the_tables_of_the_code(tmp_path: Path) -> None:
-    engine = open_upgraded(tmp_path / "executor.db")
+def upgrade(engine: sa.Engine) -> None:
+    with engine.connect().execution_options(writes=True) as c, c.begin():
+        migrate.upgrade(c)
+
+
+def test_the_migrations_give_exactly_the_tables_of_the_code(engine: sa.Engine) -> None:
+    upgrade(engine)
     with engine.connect() as c:
         assert list(compare_metadata(MigrationContext.configure(c), metadata)) == []
-    engine.dispose()
 
 
 def schema(engine: sa.Engine) -> dict[str, list[str]]:
-    """Every table and index as SQL; the order of the constraints of a table means nothing."""
+    """Every table and index as SQL; the order of the constraints of a table and quotes around its name mean nothing."""
     with engine.connect() as c:
         rows = c.exec_driver_sql("SELECT type, name, sql FROM sqlite_master").all()
     engine.dispose()
-    parts = {f"{kind} {name}": " ".join((sql or "").split()).removesuffix(" )") for kind, name, sql in rows}
+    plain = {f"{kind} {name}": (sql or "").replace(f'"{name}"', name) for kind, name, sql in rows}
+    parts = {name: " ".join(sql.split()).removesuffix(" )") for name, sql in plain.items()}
     return {name: sorted(sql.split(", CONSTRAINT ")) for name, sql in parts.items()}
 
 
@@ -143,18 +150,16 @@ def test_the_known_revisions_are_those_of_the_migration_scripts() -> None:
     config.set_main_option("script_location", str(migrate.MIGRATIONS))
     scripts = ScriptDirectory.from_config(config)
     assert scripts.get_current_head() == migrate.HEAD
-    assert {script.revision for script in scripts.walk_revisions()} == set(migrate.KNOWN)
+    assert [script.revision for script in scripts.walk_revisions()] == [*reversed(migrate.KNOWN)]
+    assert migrate.USABLE_SINCE in migrate.KNOWN
 
 
-def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "executor.db"
-    engine = open_engine(path)
+def test_a_database_of_a_newer_version_is_left_alone(engine: sa.Engine) -> None:
     migrate.migrate(engine)
     with engine.begin() as c:
         c.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(NewerDatabase, match="9999"):
         migrate.migrate(engine)
-    engine.dispose()
 
 
 def test_a_file_that_is_no_database_is_reported_and_kept(tmp_path: Path) -> None:

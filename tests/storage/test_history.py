@@ -21,7 +21,7 @@ def at(hour: int, number: int = 0) -> str:
 
 
 @pytest.fixture
-async def kept(database: Database, local: Tenancy) -> list[Execution]:
+async def history(database: Database, local: Tenancy) -> list[Execution]:
     made = [
         an_execution(local, id=at(1), status="completed", code="return await tools.shop.things.list({})"),
         an_execution(local, id=at(2), status="failed", code="return 50 % of_it"),
@@ -60,7 +60,7 @@ async def kept(database: Database, local: Tenancy) -> list[Execution]:
     ],
 )
 async def test_each_filter_finds_what_it_says_and_nothing_else(
-    database: Database, local: Tenancy, kept: list[Execution], wanted: dict[str, Any], hours: list[int]
+    database: Database, local: Tenancy, history: list[Execution], wanted: dict[str, Any], hours: list[int]
 ) -> None:
     found = await database.read(lambda c: execution_search.page(c, local.workspace.id, ExecutionFilter(**wanted)))
     assert [one.id for one in found] == [at(hour) for hour in hours]
@@ -68,17 +68,17 @@ async def test_each_filter_finds_what_it_says_and_nothing_else(
 
 
 async def test_one_actors_executions_are_found_page_by_page(
-    database: Database, local: Tenancy, kept: list[Execution]
+    database: Database, local: Tenancy, history: list[Execution]
 ) -> None:
     mine = ExecutionFilter(actor_id=local.agent.id)
     first = await database.read(lambda c: execution_search.page(c, local.workspace.id, mine, limit=2))
     assert [one.id for one in first] == [at(3), at(2)]
     rest = await database.read(lambda c: execution_search.page(c, local.workspace.id, mine, before=first[-1].id))
-    assert [one.id for one in rest] == [kept[0].id]
+    assert [one.id for one in rest] == [history[0].id]
 
 
-async def test_calls_are_counted_without_timers(database: Database, local: Tenancy, kept: list[Execution]) -> None:
-    ids = [one.id for one in kept]
+async def test_calls_are_counted_without_timers(database: Database, local: Tenancy, history: list[Execution]) -> None:
+    ids = [one.id for one in history]
     counts = await database.read(lambda c: execution_search.call_counts(c, local.workspace.id, ids))
     assert counts == {at(1): 2, at(2): 1, at(3): 1, at(4): 1}
     assert await database.read(lambda c: execution_search.call_counts(c, "ws_other", ids)) == {}

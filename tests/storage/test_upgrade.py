@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from sqlalchemy.engine import Engine
 
 from executor.storage import migrate
 from executor.storage.catalog import tool_versions, tools
-from executor.storage.database import open_engine
 
 SOURCE = (
     "INSERT INTO sources (id, workspace_id, kind, namespace, name, config, status, document_digest, error, tool_count,"
@@ -20,13 +19,12 @@ SOURCE = (
 )
 TOOL = sa.text(
     "INSERT INTO tools (source_id, path, workspace_id, description, effect, tags, deprecated, idempotent, input_schema,"
-    " output_schema, binding, schema_digest) VALUES ('src_1', 'pets.list', 'ws_1', 'Lists', 'read', '[\"t\"]', 0, 0,"
-    " '{}', :output, '{\"method\": \"GET\"}', 'digest')"
+    " output_schema, binding, schema_digest) VALUES ('src_1', 'pets.list', 'ws_1', 'Lists', 'read', '[\"t\"]', false,"
+    " false, '{}', :output, '{\"method\": \"GET\"}', 'digest')"
 )
 
 
-def test_the_tools_of_an_older_database_are_still_there_after_the_upgrade(tmp_path: Path) -> None:
-    engine = open_engine(tmp_path / "executor.db")
+def test_the_tools_of_an_older_database_are_still_there_after_the_upgrade(engine: Engine) -> None:
     with engine.connect().execution_options(writes=True) as c, c.begin():
         config = Config()
         config.set_main_option("script_location", str(migrate.MIGRATIONS))
@@ -45,4 +43,3 @@ def test_the_tools_of_an_older_database_are_still_there_after_the_upgrade(tmp_pa
         [pet_version] = tool_versions.definitions(c, "ws_1", tool_versions.links(c, "ws_1", "digest").values())
         assert pet_version.name == "Pet" and pet_version.links.keys() == {"Pet"}
         assert tools.count(c, "ws_1") == 1
-    engine.dispose()

@@ -46,3 +46,11 @@ def test_every_script_is_described() -> None:
     text = (ROOT / "scripts" / "README.md").read_text(encoding="utf-8")
     scripts = [file.name for file in (ROOT / "scripts").iterdir() if file.is_file() and not file.suffix]
     assert [name for name in scripts if f"| `{name}` |" not in text] == []
+
+
+def test_every_step_of_the_scripted_agent_is_documented() -> None:
+    agent = (ROOT / "src/executor/sessions/agents/fake/agent.py").read_text(encoding="utf-8")
+    page = (ROOT / "docs/sessions.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert set(re.findall(r"def do_(\w+)", agent)) <= documented

@@ -11,7 +11,6 @@ import pytest
 
 import executor
 import executor.sources
-from executor import Executor, ExecutorError, Settings
 from executor.sources.deprecated import MOVED
 
 
@@ -43,18 +42,6 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     code = "import executor, executor.sources, sys; print(*sys.modules.keys() & {'asyncio', 'sqlalchemy', 'pydantic'})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
-
-
-async def test_embedded_runs_code_in_this_process(tmp_path: Path) -> None:
-    settings = Settings.load({"EXECUTOR_DATA_DIR": str(tmp_path)})
-    async with Executor.embedded(settings) as running:
-        outcome = await running.run("return 1 + 1")
-        assert (outcome.execution.status, outcome.execution.result) == ("completed", "2")
-        with pytest.raises(ExecutorError, match="in use"):
-            async with Executor.embedded(settings):
-                pass
-    async with Executor.embedded(settings) as again:
-        assert (await again.run("[n for n in range(3)]", language="python")).execution.result == "[0,1,2]"
 
 
 def test_the_modules_that_moved_are_not_there_twice() -> None:

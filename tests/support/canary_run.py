@@ -23,6 +23,7 @@ from tests.support.daemon import Daemon, Refused
 from tests.support.echo_service import PLACES, leaking
 from tests.support.login_harness import visit
 from tests.support.loopback import Authority, Service, listening
+from tests.support.otlp_receiver import OtlpReceiver, running_otlp_receiver
 from tests.support.protected_service import ProtectedService
 
 COMMAND = [sys.executable, str(Path(__file__).parents[1] / "connections" / "servers" / "key_server.py"), "stdio"]
@@ -63,6 +64,7 @@ class Run:
     root: Path
     authority: Authority
     login: Service
+    exported: OtlpReceiver
     answers: dict[str, bytes] = field(default_factory=dict)
     memory: dict[int, set[str]] = field(default_factory=dict)
     children: dict[str, bytes] = field(default_factory=dict)
@@ -89,9 +91,20 @@ def running(root: Path) -> Iterator[Run]:
     (root / "ring").mkdir()
     (root / "ring" / "standin_ring.py").write_text(RING)
     python_path = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(root / "ring")]).lstrip(os.pathsep)
+    with running_otlp_receiver() as exported:
+        yield from _run(root, canaries, exported, python_path)
+
+
+def _run(root: Path, canaries: Canaries, exported: OtlpReceiver, python_path: str) -> Iterator[Run]:
     daemon = Daemon(
         root,
         EXECUTOR_LOG_LEVEL="debug",
+        EXECUTOR_TELEMETRY="otlp",
+        EXECUTOR_TRACE_HOSTS="*",
+        OTEL_EXPORTER_OTLP_ENDPOINT=exported.url,
+        OTEL_EXPORTER_OTLP_HEADERS=f"x-key={canaries.new('header of the exporter', odd=False)}",
+        OTEL_BSP_SCHEDULE_DELAY="200",
+        OTEL_METRIC_EXPORT_INTERVAL="1000",
         EXECUTOR_WORKERS="1",
         EXECUTOR_SECRET_FROM_HERE=canaries.new("environment"),
         PYTHONPATH=python_path,
@@ -103,7 +116,7 @@ def running(root: Path) -> Iterator[Run]:
         service = stack.enter_context(leaking())
         authority = stack.enter_context(listening(Authority))
         login = stack.enter_context(listening(lambda origin: Service(origin, authority)))
-        run = Run(daemon, canaries, service, root, authority, login)
+        run = Run(daemon, canaries, service, root, authority, login, exported)
         stack.callback(daemon.stop)
         for kind in ("operator", "agent"):
             canaries.add(f"{kind} token", daemon.token(kind))

@@ -11,16 +11,16 @@ from typing import Any
 PAUSE = 0.01
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
+def wait_for(condition: Callable[[], Any], what: str = "the condition", *, seconds: float = 120.0) -> Any:
     """The first true value of `condition`."""
     ends = time.monotonic() + seconds
     while not (value := condition()):
-        assert time.monotonic() < ends, "the condition did not come true in time"
+        assert time.monotonic() < ends, f"{what} did not come true in time"
         time.sleep(PAUSE)
     return value
 
 
-async def until(condition: Callable[[], Any], seconds: float = 120.0) -> Any:
+async def until(condition: Callable[[], Any], what: str = "the condition", *, seconds: float = 120.0) -> Any:
     """The first true value of `condition`, which may have to be awaited."""
     async with asyncio.timeout(seconds):
         while True:

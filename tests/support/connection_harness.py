@@ -42,7 +42,7 @@ class ConnectionHarness:
         return await self.executor.connections.add(await self.source(), offer, by=self.executor.tenancy.operator)
 
     async def run(self, code: str, **options: Any) -> Outcome:
-        return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 30.0, **options})
+        return await self.executor.engine.run(self.executor.tenancy.agent, code, **{"seconds": 120.0, **options})
 
     async def wait(self, outcome: Outcome) -> Outcome:
         return await self.executor.engine.wait(self.executor.tenancy.agent, outcome.execution.id, 120.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,13 @@ DOWN = (ConnectionError, urllib.error.URLError, TimeoutError, socket.timeout, ht
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Below those that the system gives to connections and to anyone who asks for any: one of these would be taken
+    again before a daemon listens on it, or while it is down."""
+    while True:
+        port = random.randint(15_000, 30_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Refused(Exception):
@@ -39,8 +44,11 @@ class Daemon:
     """Outlives its process: `start` again after a kill, and the data directory is the same."""
 
     def __init__(self, root: Path, **variables: str) -> None:
+        self.command = [sys.executable, "-m", "executor", "up", "--foreground"]
+        self.options: dict[str, Any] = {}  # for `subprocess`: another user
         self.data_dir = root / "data"
         self.state_dir = root / "state"
+        self.host = "127.0.0.1"
         self.port = free_port()
         self.log = root / "output"
         self.process: subprocess.Popen[bytes] | None = None
@@ -50,17 +58,19 @@ class Daemon:
             "EXECUTOR_STATE_DIR": str(self.state_dir),
             "EXECUTOR_CONFIG": os.devnull,
             "EXECUTOR_PORT": str(self.port),
+            "EXECUTOR_WORKERS": "1",  # it starts sooner
             **variables,
         }
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def start(self, seconds: float = 120.0) -> None:
-        command = [sys.executable, "-m", "executor", "up", "--foreground"]
         with self.log.open("ab") as output:
-            self.process = subprocess.Popen(command, env=self.environ, stdout=output, stderr=output)
+            self.process = subprocess.Popen(
+                self.command, env=self.environ, stdout=output, stderr=output, **self.options
+            )
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             if self.process.poll() is not None:
@@ -92,7 +102,7 @@ class Daemon:
         body: Any = None,
         *,
         token: str = "",
-        timeout: float = 30.0,
+        timeout: float = 240.0,
         key: str = "",
     ) -> Any:
         headers = {"Authorization": f"Bearer {token or self.token()}", "Content-Type": "application/json"}

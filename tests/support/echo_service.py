@@ -69,7 +69,7 @@ class EchoHandler(Handler):
         self.answer(500, {"message": f"cannot use {' '.join(values)}", **told})
 
     def _moved(self, values: list[str], told: Any) -> None:
-        self.moved(f"http://elsewhere.invalid/?stolen={quote(values[0], safe='')}")
+        self.redirect(f"http://elsewhere.invalid/?stolen={quote(values[0], safe='')}")
 
     def _closed(self, values: list[str], told: Any) -> None:
         self.close_connection = True

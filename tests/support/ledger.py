@@ -7,9 +7,12 @@ once for that key; an entry acts every time it is asked to, so a doubled send sh
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -58,8 +61,8 @@ class Ledger(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, effects: Path, delay_ms: int = 0) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, effects: Path, delay_ms: int = 0, host: str = "127.0.0.1") -> None:
+        super().__init__((host, 0), Handler)
         self.effects = effects
         self.delay = delay_ms / 1000
         self.lock = threading.Lock()
@@ -72,7 +75,7 @@ class Ledger(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
 
     def act(self, kind: str, key: str) -> dict[str, Any]:
         with self.lock, self.effects.open("a") as file:
@@ -150,7 +153,19 @@ def effects(path: Path) -> list[tuple[str, str]]:
     return [tuple(json.loads(line)) for line in path.read_text().splitlines()]
 
 
+@contextmanager
+def running_ledger(file: Path, milliseconds: int = 0, host: str = "127.0.0.1") -> Iterator[str]:
+    """The address of one in a process of its own, which outlives every daemon and no test."""
+    command = [sys.executable, "-m", "tests.support.ledger", str(file), str(milliseconds), host]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
 if __name__ == "__main__":
-    ledger = Ledger(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    ledger = Ledger(Path(sys.argv[1]), int((*sys.argv, 0)[2]), *sys.argv[3:])
     print(ledger.url, flush=True)
     ledger.serve_forever()

@@ -20,6 +20,7 @@ from executor.model.identity.actor import Actor
 from executor.model.source import Source
 from executor.network.client import Egress
 from executor.secrets.master import FileKeeper
+from executor.secrets.master_keys import KeptKeys
 from executor.secrets.sealing import Sealing
 from executor.secrets.secrets import Secrets
 from executor.sources.openapi.tools.security import describe_scheme
@@ -103,7 +104,7 @@ async def open_harness(path: Path) -> AsyncIterator[LoginHarness]:
         service = stack.enter_context(listening(lambda origin: Service(origin, authority)))
         source = source_of(local.workspace.id, service)
         await database.write(lambda c: sources.insert(c, source))
-        secrets = Secrets(database, Sealing(FileKeeper(path / "data")), {})
+        secrets = Secrets(database, Sealing(KeptKeys(FileKeeper(path / "data"))), {})
         secrets.others.append(reseal)
         egress = Egress()
         logins = Logins(database, secrets, egress, BASE)

@@ -117,7 +117,7 @@ class Service:
         if path == "/openapi.json":
             return 200, self.document(), {}
         if path == "/.well-known/oauth-protected-resource/api" and self.publishes:
-            return 200, self.published(), {}
+            return 200, self.metadata(), {}
         if not path.startswith("/api/"):
             return NOTHING
         token = headers.get("authorization", "").removeprefix("Bearer ")
@@ -128,7 +128,7 @@ class Service:
         self.calls.append(path)
         return 200, {"name": "Ann", "scope": known.scope}, {}
 
-    def published(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         return {
             "resource": self.resource,
             "authorization_servers": [self.authority.issuer],

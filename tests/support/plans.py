@@ -17,7 +17,8 @@ GROWING = ("executions", "calls", "events", "interactions", "artifacts", "chunks
 NAMING = ("id=?", "execution_id=?", "rowid=?")
 _SCAN = re.compile(r"SCAN (\w+)")
 _SEARCH = re.compile(r"SEARCH (\w+) USING (?:COVERING )?(?:INDEX (\w+)|.*?) ?\((.*)\)")
-_ONE_STEP = re.compile(r"SELECT (min|max)\(", re.IGNORECASE)
+_ONE_STEP = re.compile(r"(UPDATE \w+ SET \w+=\()?SELECT (min|max)\(", re.IGNORECASE)
+_ASSIGNMENT = re.compile(r"(?:\bSET|,) \w+=\?")  # comparisons have spaces
 
 
 @dataclass
@@ -54,7 +55,8 @@ def costs(database: sqlite3.Connection, statement: str, parameters: Any) -> list
 
 def _compared_columns(statement: str, table: str, columns: list[str]) -> list[str]:
     """Columns of the table that are compared with a value: an index that leaves one out may pass every row."""
-    written = re.findall(r"(\w+\.)?(\w+)\s*(?:[=<>]+|IN|LIKE|IS)\s*(?:\?|'|\d|\()", statement)
+    compared = _ASSIGNMENT.sub("", statement)
+    written = re.findall(r"(\w+\.)?(\w+)\s*(?:[=<>]+|IN|LIKE|IS)\s*(?:\?|'|\d|\()", compared)
     return [name for owner, name in written if owner in ("", f"{table}.") and name in columns]
 
 

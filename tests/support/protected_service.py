@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
         values = secrets_in(headers, query)
         name = parts.path.strip("/")
         if name in ("leave", "leaveQuery"):
-            return self.moved(self.server.elsewhere)
+            return self.redirect(self.server.elsewhere)
         if name != "open" and (not values or (self.server.accepts and not self.server.accepts & set(values))):
             return self.answer(401, {"message": "who are you?", "got": values})
         if name == "fails":
@@ -105,7 +105,7 @@ class Handler(BaseHTTPRequestHandler):
 
     do_POST = do_GET  # noqa: N815 - the name is the standard library's
 
-    def moved(self, location: str) -> None:
+    def redirect(self, location: str) -> None:
         self.send_response(302)
         self.send_header("Location", location)
         self.send_header("Content-Length", "0")

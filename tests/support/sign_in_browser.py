@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import http.client
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
+import pytest
+
 from tests.support.token_issuer import TokenIssuer
-from tests.surfaces.api.daemon_server import Answer, Daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon
 
 CLIENT = "executor-client"
 SECRET = "s3cr3t/with+signs:&"
 START, CALLBACK = "/v1/auth/oidc/start", "/v1/auth/oidc/callback"
+
+
+@contextmanager
+def running_daemon_with(authority: TokenIssuer, directory: Path) -> Iterator[Daemon]:
+    """A daemon at which people sign in through `authority`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
+        with running_daemon(directory, **settings_of(authority)) as daemon:
+            authority.register_client(CLIENT, f"{daemon.url}{CALLBACK}", secret=SECRET)
+            yield daemon
 
 
 @dataclass

@@ -148,7 +148,7 @@ class TokenIssuer(Authority):
             **self.metadata,
         }
 
-    def known(self, client_id: str, *redirects: str, secret: str = "") -> None:
+    def register_client(self, client_id: str, *redirects: str, secret: str = "") -> None:
         method = "client_secret_basic" if secret else "none"
         self.ledger.clients[client_id] = Client(client_id, secret, redirects, method)
 
@@ -169,9 +169,9 @@ class TokenIssuer(Authority):
 
     def token(self, header: dict[str, Any] | None = None, key: Any = None, **changes: Any) -> str:
         about = {"alg": self.algorithm, "kid": self.key.kid, "typ": "at+jwt", **(header or {})}
-        return self.signed(json.dumps(about), json.dumps(self.claims(**changes)), key)
+        return self.sign(json.dumps(about), json.dumps(self.claims(**changes)), key)
 
-    def signed(self, header: str, claims: str, key: Any = None) -> str:
+    def sign(self, header: str, claims: str, key: Any = None) -> str:
         """Exactly these two texts, with a good signature."""
         from jwt.algorithms import get_default_algorithms
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from executor.surfaces.mcp.tool_results import ABOUT
+from executor.surfaces.mcp.results.tool_results import ABOUT
 
 
 def text_of(result: Any) -> str:
-    """`result` is the client's, or the JSON of one."""
+    """`result` is the client's, or the JSON of one. A link to an artifact may follow the text."""
     if isinstance(result, dict):
-        return "".join(block["text"] for block in result["content"])
-    return "".join(block.text for block in result.content)
+        return "".join(block["text"] for block in result["content"] if block["type"] != "resource_link")
+    return "".join(block.text for block in result.content if block.type != "resource_link")
 
 
 def value_of(result: Any) -> Any:

@@ -5,6 +5,7 @@ import { NAMES } from "@/pages/executions/filters";
 import { Nowhere } from "@/pages/nowhere";
 import { SignInPage } from "@/pages/signin/signin";
 import { SourcesPage } from "@/pages/sources/sources";
+import { NAMES as TOOL_FILTERS } from "@/pages/tools/filters";
 import { Broken } from "@/shell/broken";
 import { page } from "@/shell/missing";
 import { Shell } from "@/shell/shell";
@@ -69,6 +70,18 @@ const routes = [
   }),
   createRoute({
     ...under,
+    path: "/sessions",
+    component: page(() => import("@/pages/sessions/sessions").then((found) => found.SessionsPage)),
+    validateSearch: texts("status", "agent", "archived", "new", "before"),
+  }),
+  createRoute({
+    ...under,
+    path: "/sessions/$id",
+    component: page(() => import("@/pages/sessions/session").then((found) => found.SessionPage)),
+    validateSearch: texts("tab"),
+  }),
+  createRoute({
+    ...under,
     path: "/sources/add",
     component: page(() => import("@/pages/sources/add").then((found) => found.AddSourcePage)),
     validateSearch: texts("location", "kind", "connected"),
@@ -77,12 +90,29 @@ const routes = [
     ...under,
     path: "/sources/$id",
     component: page(() => import("@/pages/sources/source").then((found) => found.SourcePage)),
-    validateSearch: texts("tool", "q", "tab", "view", "at", "args", "run"),
+    validateSearch: texts("tool", "q", "tab", "view", "at", "args", "run", "effect", "policy"),
   }),
   createRoute({
     ...under,
     path: "/sources/$id/edit",
     component: page(() => import("@/pages/sources/edit").then((found) => found.EditSourcePage)),
+  }),
+  createRoute({
+    ...under,
+    path: "/tools",
+    component: page(() => import("@/pages/tools/tools").then((found) => found.ToolsPage)),
+    validateSearch: texts("view", ...TOOL_FILTERS),
+  }),
+  createRoute({
+    ...under,
+    path: "/toolkits",
+    component: page(() => import("@/pages/toolkits/toolkits").then((found) => found.ToolkitsPage)),
+  }),
+  createRoute({
+    ...under,
+    path: "/toolkits/$slug",
+    component: page(() => import("@/pages/toolkits/toolkit").then((found) => found.ToolkitPage)),
+    validateSearch: texts("tab"),
   }),
   createRoute({
     ...under,

@@ -8,6 +8,7 @@ import { namedIn } from "@/pages/executions/lines";
 import { addCommand, changeCommand, type Draft } from "@/pages/policies/command";
 import { browserName } from "@/pages/settings/browsers";
 import { linesOf } from "@/pages/sources/lines";
+import { freeNamespace } from "@/pages/sources/namespace";
 import { type Listed, moved, named, parentOf, rows } from "@/pages/sources/rows";
 
 describe("the tree of tools", () => {
@@ -182,4 +183,10 @@ test("browsers are named in two words", () => {
   expect(browserName("Mozilla/5.0 (Windows NT 10.0) Chrome/120.0 Safari/537.36 Edg/120.0")).toBe("Edge on Windows");
   expect(browserName("curl/8\u202e")).toBe("curl/8\\u{202e}");
   expect(browserName("")).not.toBe("");
+});
+
+test("a namespace that another source has is not offered", () => {
+  expect(freeNamespace("shop", ["billing"])).toBe("shop");
+  expect(freeNamespace("shop", ["shop", "shop2"])).toBe("shop3");
+  expect(freeNamespace("", [""])).toBe("");
 });

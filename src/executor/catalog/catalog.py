@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,43 +15,43 @@ from executor.catalog import description
 from executor.catalog.cache import K, Recent, V, WorkspaceCache
 from executor.catalog.declarations.loader import Declared, declare
 from executor.catalog.description import BUDGET, Part, Wish
+from executor.catalog.namespaces import visible_namespaces
 from executor.catalog.page_hints import page_hint
 from executor.catalog.request_matches import Operations, read_operations
 from executor.catalog.search.discovery import Discovery, Wanted
 from executor.catalog.search.hints import nearest
 from executor.catalog.search.index.workspace_index import Indexes
 from executor.catalog.signatures.compact import flatten, without_result
-from executor.catalog.signatures.signature import COMPACT, FULL, signature
+from executor.catalog.signatures.signature import COMPACT
+from executor.catalog.tool_versions import describe_version, read_signature
+from executor.catalog.validators import Validators
 from executor.connections.connections import Connections
 from executor.connections.new_connection import Offer
 from executor.errors import InvalidRequest, NotFound, ToolError
 from executor.model.credentials import Credential
+from executor.model.event import Announcement
 from executor.model.language import LANGUAGES, Language
-from executor.model.source import Source, choice_of, is_described, own_path
+from executor.model.source import Source, choice_of
 from executor.model.tool import ALL, Effect, Tool
 from executor.network.client import MayFollow
 from executor.policy.visibility import Visibility
-from executor.schemas.examples import Accepts
-from executor.schemas.references import names_in
-from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
+from executor.schemas.validation import invalid_arguments, problems
 from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
 from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.registry import Kinds
 from executor.sources.source_request import SourceRequest
-from executor.storage.catalog import search_entries, tool_versions
 from executor.storage.catalog import sources as source_rows
 from executor.storage.catalog import tools as tool_rows
-from executor.storage.catalog.definitions import read_reached, schemas_of, with_definitions
+from executor.storage.catalog.definitions import schemas_of
 from executor.storage.catalog.tools import Head
 from executor.storage.database import Database
 from executor.storage.executions.events import By
 from executor.storage.read_cache import ReadCache
 
-SIGNATURE_STEPS = 9
-HEADS = 200
 MANY_TOOLS = 500
+MANY_SOURCES = 100_000
 JUDGED_REDIRECTS = frozenset({"openapi"})  # a redirect within it may be a call of another tool
 
 
@@ -76,7 +75,7 @@ class Catalog:
         }
         self._caches: dict[str, WorkspaceCache] = {}
         self._sources = ReadCache(database, source_rows.by_id)
-        self._validators: Recent[tuple[str, str], Validator] = Recent(2_000)
+        self._validators = Validators(database)
         self._signatures: Recent[tuple[str, str, int, Language], str] = Recent(5_000)
 
     async def tool(self, workspace_id: str, path: str) -> Tool | None:
@@ -105,7 +104,7 @@ class Catalog:
     ) -> tuple[str, ...]:
         """The first ones, in their order, that have a tool `visibility` does not hide."""
         cache, key = self._cache_of(workspace_id).namespaces, (most, visibility and visibility.key)
-        return await self._remember(cache, key, lambda c: seen_namespaces(c, workspace_id, most, visibility))
+        return await self._remember(cache, key, lambda c: visible_namespaces(c, workspace_id, most, visibility))
 
     async def check(self, tool: Tool, arguments: dict[str, Any], *, language: Language = "typescript") -> None:
         """Raises ToolError("invalid_arguments") with every problem, and what can be given as its hint."""
@@ -114,7 +113,7 @@ class Catalog:
             raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
         kind, source = await self._kind_of(tool)
         arranged = kind.arrange(tool, arguments)
-        found = problems(await self._validator(kind, tool, source.workspace_id), arranged, arguments, tool)
+        found = problems(await self._validators.of(kind, tool, source.workspace_id), arranged, arguments, tool)
         if found:
             raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
         if isinstance(kind, Checks):
@@ -149,6 +148,13 @@ class Catalog:
         """Equal for calls that would send the same. Raises ToolError."""
         kind, source = await self._kind_of(tool)
         return await kind.identity(source, tool, arguments) if isinstance(kind, Means) else [tool.path, arguments]
+
+    async def kind_name(self, tool: Tool) -> str:
+        """For measurements; `other` if its source has just gone."""
+        try:
+            return (await self._kind_of(tool))[1].kind
+        except ToolError:
+            return "other"
 
     async def source_of(self, tool: Tool) -> Source:
         return (await self._kind_of(tool))[1]
@@ -252,12 +258,12 @@ class Catalog:
                 hint = f"nearest: {', '.join(close)}" if close else "find tools with tools.discover({query})"
                 raise NotFound(f"there is no tool {path[:200]!r}", hint=hint, nearest=close)
             kind, source = await self._kind_of(tool)
-            strict, validator = kind.strict_schema(tool), await self._validator(kind, tool, workspace_id)
+            strict, validator = kind.strict_schema(tool), await self._validators.of(kind, tool, workspace_id)
 
             def read(c: Connection) -> dict[str, Any]:
-                accepts = acceptance(kind, tool, validator)
+                accepts = description.acceptance(kind, tool, validator)
                 read = description.read(c, workspace_id, tool, source.namespace, strict, accepts, wish)
-                return {**read, **label_source(source, tool)}
+                return {**read, **description.label_source(source, tool)}
 
             described = await self._database.read(read)
             cache.described.put((path, wish), described)
@@ -286,19 +292,33 @@ class Catalog:
         source: str | None = None,
         limit: int = 100,
         after: str | None = None,
+        visibility: Visibility | None = None,
     ) -> list[Head]:
-        """In the order of paths; `after` is the last path of the page before."""
+        """In the order of paths; `after` is the last path of the page before. What `visibility` hides is in none, not
+        even as the place where the following page begins."""
         source_id = ""
         if source is not None:
             found = await self.source(workspace_id, source)
-            if found is None:
+            if found is None or not await self._has_visible(found, visibility):
                 raise persistence.no_source(source)
             source_id = found.id
 
         def read(c: Connection) -> list[Head]:
-            return tool_rows.page(c, workspace_id, prefix=prefix, source_id=source_id, limit=limit, after=after or "")
+            shown, last = list[Head](), after or ""
+            while True:
+                heads = tool_rows.page(c, workspace_id, prefix=prefix, source_id=source_id, limit=limit, after=last)
+                shown += [one for one in heads if visibility is None or not visibility.hides(one.path, one.effect)]
+                if len(shown) >= limit or len(heads) < limit:
+                    return shown[:limit]
+                last = heads[-1].path
 
         return await self._database.read(read)
+
+    async def _has_visible(self, source: Source, visibility: Visibility | None) -> bool:
+        """To someone in a toolkit, a source that has no tool there does not exist."""
+        if visibility is None or visibility.toolkit is None:
+            return True
+        return source.namespace in await self.namespaces(source.workspace_id, MANY_SOURCES, visibility=visibility)
 
     async def changes(self, source: Source, at: int | None, *, after: str, limit: int) -> dict[str, Any]:
         """What a reading of the source changed, the last one that changed anything if none is named."""
@@ -322,7 +342,7 @@ class Catalog:
         self, workspace_id: str, schema_digest: str, *, visibility: Visibility | None = None
     ) -> dict[str, Any]:
         """A tool as it was at the time of a call, whatever has become of it since."""
-        found = await self._database.read(lambda c: past(c, workspace_id, schema_digest))
+        found = await self._database.read(lambda c: describe_version(c, workspace_id, schema_digest))
         if found is None or (visibility is not None and visibility.hides(found["path"], found["effect"])):
             raise NotFound(
                 f"no tool has the schema digest {schema_digest[:80]!r}", hint="use the schemaDigest of a call"
@@ -352,6 +372,18 @@ class Catalog:
             cache = self._caches[workspace_id] = WorkspaceCache()
         return cache
 
+    def hear(self, announcement: Announcement) -> None:
+        """Another process may have changed a source."""
+        if announcement.type.startswith("source."):
+            self._caches.pop(announcement.workspace_id, None)
+            self._indexes.forget(announcement.workspace_id)
+            self._sources.clear()
+
+    def forget_all(self) -> None:
+        self._caches.clear()
+        self._indexes.forget_all()
+        self._sources.clear()
+
     def _forget(self, source: Source) -> None:
         self._caches.pop(source.workspace_id, None)
         self._indexes.forget(source.workspace_id)
@@ -367,86 +399,20 @@ class Catalog:
             )
         return self._kinds.ready(source.kind) or await self._kinds.get(source.kind), source
 
-    async def _validator(self, kind: Kind, tool: Tool, workspace_id: str) -> Validator:
-        key = (tool.source_id, tool.schema_digest)
-        validator = self._validators.get(key)
-        if validator is None:
-            strict = kind.strict_schema(tool)
-
-            def build(c: Connection) -> Validator:
-                known = read_reached(c, workspace_id, tool.schema_digest, names_in(strict))
-                return compile_schema(with_definitions(strict, known))
-
-            validator = await self._database.read(build)
-            self._validators.put(key, validator)
-        return validator
-
     async def _signature(self, tool: Tool, budget: int, language: Language = "typescript") -> str:
         key = (tool.source_id, tool.schema_digest, budget, language)
         text = self._signatures.get(key)
         if text is None:
             _, source = await self._kind_of(tool)
-            text = await self._database.read(lambda c: render(c, source.workspace_id, tool, budget, language))
+            text = await self._database.read(lambda c: read_signature(c, source.workspace_id, tool, budget, language))
             self._signatures.put(key, text)
         return text
-
-    async def _schemas(self, workspace_id: str, tool: Tool) -> dict[str, Any]:
-        return await self._database.read(lambda c: schemas_of(c, workspace_id, tool))
 
     async def _deepen(self, language: Language, workspace_id: str, path: str, depth: int) -> dict[str, Any]:
         tool = await self.tool(workspace_id, path)
         if tool is None:
             return {}
         signature = {"signature": await self._signature(tool, COMPACT, language)}
-        return signature if depth < 2 else {**signature, **await self._schemas(workspace_id, tool)}
-
-
-def label_source(source: Source, tool: Tool) -> dict[str, Any]:
-    """What of a description is the word of people here, and not of the source."""
-    own = own_path(tool.path, tool.known_keys)
-    name = {"ownPath": own} if own != tool.path else {}
-    described = is_described(tool.path, tool.known_keys, source.known_keys)
-    return {**name, **({"describedBy": "people of this workspace"} if described else {})}
-
-
-def acceptance(kind: Kind, tool: Tool, validator: Validator) -> Accepts:
-    def accepts(arguments: Any) -> bool:
-        try:
-            return not problems(validator, kind.arrange(tool, arguments), arguments, tool)
-        except ToolError:
-            return False
-
-    return accepts
-
-
-def render(c: Connection, workspace_id: str, tool: Tool, budget: int, language: Language = "typescript") -> str:
-    names = names_in(tool.input_schema, tool.output_schema)
-    known = read_reached(c, workspace_id, tool.schema_digest, names, steps=SIGNATURE_STEPS)
-    return signature(tool, known, budget=budget, language=language)
-
-
-def seen_namespaces(c: Connection, workspace_id: str, most: int, visibility: Visibility | None) -> tuple[str, ...]:
-    seen = (one.namespace for one in search_entries.list_sources(c, workspace_id) if shows_tool(c, one, visibility))
-    return tuple(islice(seen, most))
-
-
-def shows_tool(c: Connection, one: search_entries.Listed, visibility: Visibility | None) -> bool:
-    after = ""
-    while rows := search_entries.effects(c, one, after, HEADS if visibility else 1):
-        if visibility is None or not all(visibility.hides(path, effect) for path, effect in rows):
-            return True
-        after = rows[-1][0]
-    return False
-
-
-def past(c: Connection, workspace_id: str, schema_digest: str) -> dict[str, Any] | None:
-    found = tool_versions.get(c, workspace_id, schema_digest)
-    if found is None:
-        return None
-    described = {
-        "path": found.path,
-        "description": found.description,
-        "effect": found.effect,
-        "schemaDigest": schema_digest,
-    }
-    return {**described, "signature": render(c, workspace_id, found, FULL), **schemas_of(c, workspace_id, found)}
+        if depth < 2:
+            return signature
+        return {**signature, **await self._database.read(lambda c: schemas_of(c, workspace_id, tool))}

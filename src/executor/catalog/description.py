@@ -15,12 +15,14 @@ from sqlalchemy.engine import Connection
 from executor.catalog.signatures.escape import one_line
 from executor.catalog.signatures.example_call import call
 from executor.catalog.signatures.signature import Signature, named_types, write
-from executor.errors import NotFound
+from executor.errors import NotFound, ToolError
 from executor.model.language import Language
+from executor.model.source import Source, is_described, own_path
 from executor.model.tool import Schema, Tool
 from executor.schemas.examples import Accepts, example
 from executor.schemas.references import names_in
-from executor.schemas.validation import Validator, compile_schema
+from executor.schemas.validation import Validator, compile_schema, problems
+from executor.sources.kind import Kind
 from executor.storage.catalog.definitions import read_reached, schemas_of
 
 # How many tokens a text is inside a JSON answer, without a tokenizer: rather too many than too few.
@@ -185,3 +187,21 @@ def pattern_validator(pattern: str) -> Validator:
 
 def fits_pattern(pattern: str, text: str) -> bool:
     return pattern_validator(pattern).errors(text) == []
+
+
+def label_source(source: Source, tool: Tool) -> dict[str, Any]:
+    """What of a description is the word of people here, and not of the source."""
+    own = own_path(tool.path, tool.known_keys)
+    name = {"ownPath": own} if own != tool.path else {}
+    described = is_described(tool.path, tool.known_keys, source.known_keys)
+    return {**name, **({"describedBy": "people of this workspace"} if described else {})}
+
+
+def acceptance(kind: Kind, tool: Tool, validator: Validator) -> Accepts:
+    def accepts(arguments: Any) -> bool:
+        try:
+            return not problems(validator, kind.arrange(tool, arguments), arguments, tool)
+        except ToolError:
+            return False
+
+    return accepts

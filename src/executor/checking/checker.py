@@ -66,44 +66,53 @@ class Checker:
         self._revisions: dict[str, int] = {}
         self._names: dict[str, tuple[int, asyncio.Task[Names]]] = {}
         self._visible: Recent[tuple[str, Hashable], tuple[Names, Names]] = Recent(KEPT_VISIBLE)
-        self._verdicts: Recent[tuple[str, str, str, str], Kept] = Recent(KEPT_VERDICTS)
+        self._verdicts: Recent[tuple[str, str, str, str, str], Kept] = Recent(KEPT_VERDICTS)
         self._found: Recent[tuple[str, str, str], tuple[Finding, ...]] = Recent(KEPT_FINDINGS)
-        self._under_way: dict[tuple[str, str, str, str], asyncio.Task[Verdict]] = {}
+        self._under_way: dict[tuple[str, str, str, str, str], asyncio.Task[Verdict]] = {}
 
     def on_event(self, announcement: Announcement) -> None:
         """A source that changed may have changed what its tools take, a policy which of them are named. Once more when
         the catalog surely knows."""
-        if announcement.type.startswith(("source.", "policy.")):
+        if announcement.type.startswith(("source.", "policy.", "toolkit.")):
             self._change(announcement.workspace_id)
             asyncio.get_running_loop().call_later(SETTLED_SECONDS, self._change, announcement.workspace_id)
+
+    def forget(self) -> None:
+        """Anything may have changed."""
+        for workspace_id in list(self._revisions):
+            self._change(workspace_id)
 
     def _change(self, workspace_id: str) -> None:
         self._revisions[workspace_id] = self._revision(workspace_id) + 1
 
-    def find_known(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict | None:
+    def find_known(
+        self, workspace_id: str, language: str, code: str, actor_id: str = "", toolkit_id: str = ""
+    ) -> Verdict | None:
         """The verdict if it costs nothing: no tool is named, or it was checked before."""
         if ROOT not in code or language not in self._finders:
             return PASSED
-        kept = self._verdicts.get((workspace_id, actor_id, language, digest_text(code)))
+        kept = self._verdicts.get((workspace_id, actor_id, toolkit_id, language, digest_text(code)))
         if kept is None or kept.revision != self._revision(workspace_id) or kept.until < time.monotonic():
             return None
         return kept.verdict
 
-    async def verdict(self, workspace_id: str, language: str, code: str, actor_id: str = "") -> Verdict:
-        """For an actor: nothing is said of tools that are denied to it."""
-        known = self.find_known(workspace_id, language, code, actor_id)
+    async def verdict(
+        self, workspace_id: str, language: str, code: str, actor_id: str = "", toolkit_id: str = ""
+    ) -> Verdict:
+        """For an actor: nothing is said of tools that are denied to it, or that its toolkit does not have."""
+        known = self.find_known(workspace_id, language, code, actor_id, toolkit_id)
         if known is not None:
             return known
-        key = (workspace_id, actor_id, language, digest_text(code))
+        key = (workspace_id, actor_id, toolkit_id, language, digest_text(code))
         task = self._under_way.get(key)
         if task is None:
-            check = self._check(workspace_id, actor_id, name_language(language), code)
+            check = self._check(workspace_id, actor_id, toolkit_id, name_language(language), code)
             task = self._under_way[key] = asyncio.create_task(check)
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
     async def complete(
-        self, workspace_id: str, language: str, code: str, offset: int, actor_id: str = ""
+        self, workspace_id: str, language: str, code: str, offset: int, actor_id: str = "", toolkit_id: str = ""
     ) -> list[dict[str, Any]]:
         """What could stand at a place: from the catalog where it knows, else from the language server."""
         spoken, lines = name_language(language), Lines(code)
@@ -112,7 +121,7 @@ class Checker:
             at = await aside(offset, lambda: cursor(code, offset, spoken))
         except TooLong:
             return []
-        visibility = await self._library.visibility(workspace_id, actor_id)
+        visibility = await self._library.visibility(workspace_id, actor_id, toolkit_id)
         return [item.to_dict(lines) for item in await self._items(workspace_id, visibility, spoken, code, offset, at)]
 
     async def _items(
@@ -189,19 +198,22 @@ class Checker:
         effects: dict[str, str] = {one.path: one.effect for one in self._builtins}
         return await asyncio.to_thread(Names, effects | {one.path: one.effect for one in heads})
 
-    async def _check(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
+    async def _check(self, workspace_id: str, actor_id: str, toolkit_id: str, language: Language, code: str) -> Verdict:
         revision, until = self._revision(workspace_id), float("inf")
         try:
-            verdict = await self._run(workspace_id, actor_id, language, code)
+            visibility = await self._library.visibility(workspace_id, actor_id, toolkit_id)
+            verdict = await self._run(workspace_id, visibility, language, code)
         except Unavailable as error:
             logger.warning("code was not checked: %s", error, extra={"language": language})
             verdict, until = Verdict(unavailable=str(error)), time.monotonic() + FORGET_SECONDS
-        self._verdicts.put((workspace_id, actor_id, language, digest_text(code)), Kept(verdict, revision, until))
+        key = (workspace_id, actor_id, toolkit_id, language, digest_text(code))
+        self._verdicts.put(key, Kept(verdict, revision, until))
         return verdict
 
-    async def _run(self, workspace_id: str, actor_id: str, language: Language, code: str) -> Verdict:
-        code, visibility = remove_fence(code), await self._library.visibility(workspace_id, actor_id)
-        names = await self.names(workspace_id)
+    async def _run(self, workspace_id: str, visibility: Visibility | None, language: Language, code: str) -> Verdict:
+        code = remove_fence(code)
+        is_narrowed = visibility is not None and visibility.toolkit is not None
+        names = await (self._visible_names(workspace_id, visibility) if is_narrowed else self.names(workspace_id))
         declared = await self._declare(workspace_id, visibility, language, code)
         findings = await self._findings(language, code, declared, loose=False)
         if not findings:

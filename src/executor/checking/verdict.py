@@ -56,7 +56,7 @@ class Library(Protocol):
 
     async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]: ...
 
-    async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None: ...
+    async def visibility(self, workspace_id: str, actor_id: str, toolkit_id: str) -> Visibility | None: ...
 
     async def input_schema(self, workspace_id: str, tool: Tool) -> dict[str, Any]: ...
 
@@ -97,7 +97,7 @@ class Case:
         if call is None:
             return self._diagnose(finding, "warning")
         tool = await self.library.find(self.workspace_id, self.outline.path(call))
-        if tool is None:
+        if tool is None or self._is_outside_toolkit(tool):
             return self._diagnose(finding, "warning")
         if self.visibility is not None and self.visibility.hides(tool.path, tool.effect):
             return None  # the call is refused, and nothing is said of the tool
@@ -108,6 +108,11 @@ class Case:
         finding = self._explain(call, finding) if is_wrong else finding
         signature = await self.library.signature(self.workspace_id, tool, self.outline.language)
         return self._diagnose(finding, "error" if is_wrong else "warning", tool=tool.path, signature=signature)
+
+    def _is_outside_toolkit(self, tool: Tool) -> bool:
+        """Then there is no such tool, as far as the code is concerned."""
+        scope = self.visibility.toolkit if self.visibility is not None else None
+        return scope is not None and scope.hides(tool.path, tool.effect)
 
     # -- tools that do not exist ------------------------------------------------------------------------------------
 
@@ -189,6 +194,8 @@ class Case:
             if refusal.tool_code != "invalid_arguments":
                 return [], not read.unknown
             problems = (refusal.tool_details or {}).get("problems") or []
+            if self.visibility is not None and self.visibility.toolkit is not None and tool.known_keys.get("type"):
+                problems = [{**one, "message": "it is not valid"} for one in problems]  # suggestions name other tools
             return [one for one in problems if read.is_certain(str(one.get("at", "")))], not read.unknown
         return [], not read.unknown
 

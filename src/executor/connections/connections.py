@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from sqlalchemy.engine import Connection as Database_
 
 from executor.connections import new_connection, resolution
 from executor.connections.new_connection import Offer
-from executor.connections.origin import origin_of
+from executor.connections.origin import origin_of, reading_origin
 from executor.connections.placement import place
 from executor.connections.resolution import Missing, Use
 from executor.connections.schemes import Auth
@@ -54,7 +54,7 @@ class Connections:
         self._known = ReadCache(database, rows.of_source)
         self._touched: dict[str, int] = {}
         self._read: dict[tuple[str, int], tuple[int, dict[str, str]]] = {}
-        feed.listen(self._forget)
+        feed.listen(self._forget, self._forget_all)
 
     async def resolve(self, source: Source, tool: Tool, actor_id: str) -> Use:
         return resolution.resolve(source, tool, actor_id, await self.of_source(source.id))
@@ -63,6 +63,11 @@ class Connections:
         self, source: Source, tool: Tool, reason: str, connection: str = "", asks: Sequence[Auth] = ()
     ) -> Missing:
         return resolution.missing(source, tool, reason, connection, asks)
+
+    def missing_consent(
+        self, source: Source, tool: Tool, connection: Connection, asks: Sequence[Auth]
+    ) -> Missing | None:
+        return resolution.missing_consent(source, tool, connection, asks)
 
     async def credential(self, connection: Connection, *, rejected: Credential | None = None) -> Credential:
         """The values, where they go, and only for `connection.origin`. Raises SecretUnavailable, CredentialRequired.
@@ -105,14 +110,28 @@ class Connections:
         return opened, values
 
     async def for_reading(self, source: Source) -> Credential | None:
-        """To read the source's document or listing: the workspace's connection, or else the oldest there is."""
-        origin = origin_of(source)
-        fitting = [one for one in await self.of_source(source.id) if one.status == "ready" and one.origin == origin]
-        chosen = min(fitting, key=lambda one: (bool(one.actor_id), *resolution.rank(one)), default=None)
+        """To read the source's document or listing."""
+        chosen = await self.connection_to_read(source)
         return await self.credential(chosen) if chosen is not None else None
 
+    async def connection_to_read(self, source: Source) -> Connection | None:
+        """The workspace's, or else the oldest. One for where the document is comes before one for its calls."""
+        origins = (source.known_keys.get("unread") or reading_origin(source), origin_of(source))
+        fitting = [one for one in await self.of_source(source.id) if one.status == "ready" and one.origin in origins]
+        return min(
+            fitting, key=lambda one: (one.origin != origins[0], bool(one.actor_id), *resolution.rank(one)), default=None
+        )
+
+    async def note_unreadable(self, used: Connection | None, status: int) -> None:
+        """Reading was refused. A login may only need a new token, which the next call sees to."""
+        if used is not None and used.scheme != "oauth2":
+            await self.note_rejection(used, status)
+
     async def note_rejection(self, connection: Connection, status: int) -> None:
-        """The service refused it. After a 401 the next call requests a new one; nothing is retried automatically."""
+        """The service refused it. After a 401 the next call requests a new one; nothing is retried automatically.
+
+        If someone has replaced the value meanwhile, this says nothing about the new one.
+        """
         state: ConnectionStatus = "rejected" if status == 401 else "ready"
         error = f"the service answered {status}"
         if (connection.status, connection.error) != (state, error):
@@ -166,6 +185,15 @@ class Connections:
         await self._database.write(job)
         return found
 
+    def end_elsewhere(self, c: Database_, source: Source, origins: Collection[str]) -> None:
+        """In a writing job: the calls of a source go to `origins` now, and what is pinned elsewhere has ended.
+
+        It stays ended if they ever go back: a person enters the credential again.
+        """
+        for one in rows.of_source(c, source.id):
+            if one.origin not in origins and one.status != "revoked":
+                self._mark(c, one, "revoked", "the calls of the source go elsewhere now")
+
     def forget_source(self, c: Database_, source: Source) -> None:
         """In a writing job: what was kept for a source that goes. Its connections go with its row."""
         self.statics.forget(c, source)
@@ -178,14 +206,18 @@ class Connections:
         return await self.grants.access_token(connection, rejected=rejected)
 
     def _mark(self, c: Database_, connection: Connection, status: ConnectionStatus, error: str) -> None:
-        rows.set_status(c, connection.id, status, error)
+        if not rows.set_status(c, connection.id, status, error, revision=connection.revision):
+            return
         data = {"id": connection.id, "name": connection.name, "status": status, "error": error}
         events.append(c, connection.workspace_id, "connection.marked", data)
 
     def _forget(self, announcement: Announcement) -> None:
-        if announcement.type.startswith(("connection.", "source.")):
-            self._known.clear()
-            self._read.clear()
+        if announcement.type.startswith(("connection.", "source.", "secret.")):
+            self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._known.clear()
+        self._read.clear()
 
 
 def may_see(actor: Actor, connection: Connection) -> bool:

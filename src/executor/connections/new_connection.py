@@ -110,7 +110,7 @@ def save(
     if before is not None and not offer.replace:
         raise Conflict(
             f"{source.namespace} already has a connection {name!r}",
-            hint="replace it with --replace, or choose another --name",
+            hint="choose another `name`, or say `replace`",
         )
     connection = Connection(
         id=before.id if before else new_id("con"),
@@ -217,9 +217,11 @@ def plain(text: str) -> str:
 
 
 def pinned_origin(source: Source) -> str:
-    origin = origin_of(source)
+    """Where its calls go; of a source that can't be read yet, where it would be read."""
+    origin = source.known_keys.get("unread") or origin_of(source)
     if not origin:
         raise InvalidRequest(
-            f"{source.namespace} has no address to send a credential to", hint="add it again with --base-url"
+            f"{source.namespace} has no address to send a credential to",
+            hint="add it again with its address as `baseUrl`",
         )
     return origin

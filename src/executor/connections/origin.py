@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executor.errors import EgressRefused
-from executor.model.source import Source
+from executor.model.source import Source, call_address
 from executor.model.tool import Tool
 from executor.network.addresses import parse
 from executor.network.credentials import command_origin
@@ -14,15 +14,24 @@ def origin_of(source: Source, tool: Tool | None = None) -> str:
     config = source.known_keys
     if config.get("command"):
         return command_origin(config["command"])
-    location = str(config.get("location", ""))
     server = str(tool.known_keys.get("server") or "") if tool is not None else ""
-    url = server or str(config.get("base_url") or "") or location
+    url = call_address(config, server)
     if source.kind == "python":
-        return location
+        return url
     try:
         return parse(url).origin
     except EgressRefused:
         return ""
+
+
+def reading_origin(source: Source) -> str:
+    """Of the document that it is read from, which may lie elsewhere than where its calls go."""
+    config = source.known_keys
+    document = str(config.get("spec_url") or config.get("location") or "")
+    try:
+        return parse(document).origin
+    except EgressRefused:
+        return origin_of(source)
 
 
 def describe_origin(origin: str, source: Source) -> str:

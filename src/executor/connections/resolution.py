@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from executor.connections.origin import describe_origin, origin_of
@@ -13,6 +13,7 @@ from executor.model.interaction import InteractionKind
 from executor.model.source import Source
 from executor.model.tool import Tool
 
+INSUFFICIENT = "insufficient_scope"  # RFC 6750
 WAY = "way"  # in a connection's options: the scheme of the document that it satisfies
 
 
@@ -62,14 +63,14 @@ def resolve(source: Source, tool: Tool, actor_id: str, connections: Sequence[Con
     """
     origin, required = origin_of(source, tool), ways_of(source, tool)
     mine = [one for one in connections if one.actor_id in ("", actor_id) and one.origin == origin]
-    fitting = sorted((one for one in mine if fits(one, required)), key=rank)
+    fitting = sorted((one for one in mine if fits(one, source, required)), key=rank)
     if fitting and fitting[0].status == "ready":
         lacking = find_unconsented(fitting[0], required)
         if not lacking:
             return Use(fitting[0])
         reason = f"the connection {fitting[0].name!r} lacks consent for {', '.join(lacking)}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
-    if fitting:
+    if fitting and not needs_none(source, tool):
         reason = f"the connection {fitting[0].name!r} can't be used: {fitting[0].error or fitting[0].status}"
         return Use(missing=Missing(source, origin, offer_ways(source, required), reason, fitting[0].name))
     if required and not source.known_keys.get("static"):
@@ -86,14 +87,40 @@ def missing(source: Source, tool: Tool, reason: str, connection: str = "", asks:
     return Missing(source, origin_of(source, tool), ways, reason, connection)
 
 
+def missing_consent(source: Source, tool: Tool, connection: Connection, asks: Sequence[Auth]) -> Missing | None:
+    """For a call that a login does not cover: the scopes that the service names and the login never asked for."""
+    asked = connection.options.get("oauth", {}).get("scopes") or ()
+    challenges = [auth["details"] for auth in asks if auth["details"].get("error") == INSUFFICIENT]
+    named = " ".join(details.get("scope", "") for details in challenges).split()
+    lacking = [scope for scope in dict.fromkeys(named) if scope not in asked]
+    if not lacking:
+        return None
+    found = missing(source, tool, f"the service wants consent for {', '.join(lacking)}", connection.name, asks)
+    ways = tuple(replace(one, scopes=tuple(lacking)) for one in found.ways if one.scheme == "oauth2")
+    return replace(found, ways=ways) if ways else None
+
+
+def missing_to_read(source: Source, origin: str) -> Missing:
+    """For a source that can't be read before it has a credential."""
+    return Missing(source, origin, tuple(ways_of(source, None)), source.error)
+
+
 def rank(connection: Connection) -> tuple[bool, bool, int, str]:
     return not connection.actor_id, connection.name != DEFAULT_NAME, connection.created_at, connection.id
 
 
-def fits(connection: Connection, required: Sequence[Needed]) -> bool:
-    """One that was placed by hand fits every call; one made for a scheme only calls that take that scheme."""
+def fits(connection: Connection, source: Source, required: Sequence[Needed]) -> bool:
+    """One that was placed by hand fits every call; one made for a scheme only calls that take that scheme.
+
+    One that was given before the document could be read fits the schemes that send the same.
+    """
     made_for = connection.options.get(WAY, "")
-    return not made_for or not required or made_for in {one.name for one in required}
+    if not made_for or not required or made_for in {one.name for one in required}:
+        return True
+    if any(one.get("name") == made_for for one in source.known_keys.get("auth") or ()):
+        return False
+    sent = [dict(one) for one in connection.options.get("placements", ())]
+    return any([dict(part) for part in one.placements] == sent for one in required)
 
 
 def find_unconsented(connection: Connection, required: Sequence[Needed]) -> list[str]:
@@ -110,6 +137,12 @@ def ways_of(source: Source, tool: Tool | None) -> list[Needed]:
     if tool is not None and "security" in tool.known_keys:
         return ways(auth, tool.known_keys["security"])
     return [found for one in auth if (found := way(one)) is not None]
+
+
+def needs_none(source: Source, tool: Tool) -> bool:
+    """The document has schemes, and this operation takes none of them: it can be called without a usable connection.
+    Where one is optional, the answers without it may differ, so a person decides."""
+    return bool(source.known_keys.get("auth")) and tool.known_keys.get("security") == []
 
 
 def offer_ways(source: Source, required: Sequence[Needed], asks: Sequence[Auth] = ()) -> tuple[Needed, ...]:

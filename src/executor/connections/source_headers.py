@@ -56,6 +56,11 @@ class SourceHeaders:
         kept = self._secrets.keep(c, source.workspace_id, name_of(source), orjson.dumps(held).decode(), "")
         return replace(source, config={**blank_values(source.config), MARK: kept.id})
 
+    def reseal(self, c: Connection, source: Source) -> Source:
+        """In a writing job: other values take the place of those that were sealed."""
+        self.forget(c, source)
+        return self.seal(c, replace(source, config={name: one for name, one in source.config.items() if name != MARK}))
+
     def forget(self, c: Connection, source: Source) -> None:
         rows.delete_named(c, source.workspace_id, name_of(source))
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
+from executor.daemon import lock
 from executor.errors import DataDirectoryUnusable, ExecutorError, StorageFull
 from executor.settings import Settings
 
@@ -21,6 +24,21 @@ def prepare(settings: Settings) -> None:
         _private(settings.state_dir, "EXECUTOR_STATE_DIR")
     finally:
         os.umask(mask)
+
+
+def check_state_dir(settings: Settings) -> None:
+    """Two data directories with one state directory would overwrite each other's address."""
+    try:
+        other = json.loads(settings.daemon_file.read_text(encoding="utf-8"))
+        folder, pid = other["dataDir"], other["pid"]
+        if folder == str(settings.data_dir) or lock.holder(replace(settings, data_dir=Path(folder)).lock_file) != pid:
+            return
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    raise DataDirectoryUnusable(
+        f"the state directory {settings.state_dir} is used by the daemon of {folder}",
+        hint="give each data directory its own EXECUTOR_STATE_DIR",
+    )
 
 
 def unusable(folder: Path, variable: str, error: OSError) -> ExecutorError:
@@ -46,7 +64,14 @@ def _private(folder: Path, variable: str) -> None:
 
 
 def _claim(folder: Path, variable: str) -> None:
-    """Close the directory to others; but never change the mode of one that is evidently someone's something else."""
+    """Close the directory to others, unless that is not ours to do."""
+    check_claim(folder, variable)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def check_claim(folder: Path, variable: str) -> None:
+    """The mode of a directory that is evidently someone's something else is never changed."""
     found = folder.stat()
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise DataDirectoryUnusable(
@@ -61,4 +86,3 @@ def _claim(folder: Path, variable: str) -> None:
             f"the directory {folder} holds other files and is open to other users",
             hint=f"point {variable} to a new directory",
         )
-    folder.chmod(0o700)

@@ -19,25 +19,28 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executor import __version__
-from executor.daemon import data_files, lock, port
+from executor.daemon import data_files, lock, session_settings
+from executor.daemon.role import Role, check_role, executes
+from executor.daemon.server import port
 from executor.daemon.startup_report import Report
-from executor.errors import DataDirectoryUnusable, ExecutorError
+from executor.errors import ExecutorError
 from executor.private_files import write_private
 from executor.settings import Settings
 
 if TYPE_CHECKING:
     import asyncio
 
-    from executor.daemon.http_server import Surfaces
+    from executor.daemon.server.http_server import Surfaces
+    from executor.daemon.server.mcp_socket import McpSocket
     from executor.daemon.wiring.executor import Executor
     from executor.daemon.wiring.runtimes import Sandboxes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LARGE_BLOCK = 1024 * 1024
+GARBAGE = 20_000  # objects in cycles that may lie about; see docs/decisions/garbage-collection.md
 FILES = 10_240  # what macOS allows at most
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
@@ -45,10 +48,10 @@ LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
 logger = logging.getLogger(__name__)
 
 
-def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
+def serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report, role: Role = "up") -> None:
     """Runs until it has to stop. An error while starting goes to `report` and is raised."""
     try:
-        _serve(settings, load_surfaces, report)
+        _serve(settings, load_surfaces, report, role)
     except ExecutorError as error:
         report.fail(error)
         raise
@@ -67,13 +70,15 @@ def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> None:
+def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report, role: Role) -> None:
+    check_role(settings, role)
     os.umask(0o077)
     _raise_file_limit()
     _give_memory_back()
+    session_settings.check_hosts(settings)
     data_files.prepare(settings)
     with lock.acquire(settings.lock_file):
-        _refuse_shared_state(settings)
+        data_files.check_state_dir(settings)
         _check_database(settings)
         settings.daemon_file.unlink(missing_ok=True)  # of a daemon that was killed; a pid may come again
         with port.bind(settings.host, settings.port) as listener:
@@ -81,7 +86,7 @@ def _serve(settings: Settings, load_surfaces: LoadSurfaces, report: Report) -> N
             write_private(settings.pid_file, f"{os.getpid()}\n")
             _configure_logs(settings, report)
             try:
-                _run(settings, load_surfaces, report, listener)
+                _run(settings, load_surfaces, report, listener, role)
             finally:
                 settings.daemon_file.unlink(missing_ok=True)
                 settings.pid_file.unlink(missing_ok=True)
@@ -120,12 +125,12 @@ def _configure_logs(settings: Settings, report: Report) -> None:
     logger.info("daemon.starting", extra={"pid": os.getpid(), "version": __version__, "address": settings.base_url})
 
 
-def _run(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
+def _run(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket, role: Role) -> None:
     import asyncio
 
     gc.disable()  # nearly everything created while starting stays; scanning it again and again takes long
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_live(settings, load_surfaces, report, listener))
+        runner.run(_live(settings, load_surfaces, report, listener, role))
 
 
 def _loop_factory() -> Callable[[], Any] | None:
@@ -136,19 +141,24 @@ def _loop_factory() -> Callable[[], Any] | None:
     return uvloop.new_event_loop
 
 
-async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket) -> None:
+async def _live(
+    settings: Settings, load_surfaces: LoadSurfaces, report: Report, listener: socket.socket, role: Role
+) -> None:
     import asyncio
 
     from executor.daemon.wiring.runtimes import Sandboxes
 
     stopping = _on_signal()
-    sandboxes = Sandboxes(settings)
+    sandboxes = Sandboxes(settings, is_needed=executes(settings, role))
     try:
         create_surfaces = await asyncio.to_thread(load_surfaces)
-        listening = await asyncio.to_thread(importlib.import_module, "executor.daemon.http_server")
+        listening = await asyncio.to_thread(importlib.import_module, "executor.daemon.server.http_server")
+        from executor.daemon.server.mcp_socket import McpSocket
+
         surfaces = create_surfaces(settings)
         server = listening.Listening(surfaces, listener, stopping)
-        opening = asyncio.create_task(_open(settings, report, sandboxes))
+        mcp = McpSocket(surfaces, settings)
+        opening = asyncio.create_task(_open(settings, report, sandboxes, mcp, role))
         executor = None
         try:
             executor = await _await_open(opening, stopping)
@@ -158,6 +168,7 @@ async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report,
         finally:
             settings.daemon_file.unlink(missing_ok=True)  # from now on anyone who looks waits for the next daemon
             logger.info("daemon.stopping")
+            await mcp.close()
             await server.stop()
             if executor is not None:
                 await executor.close()
@@ -166,16 +177,19 @@ async def _live(settings: Settings, load_surfaces: LoadSurfaces, report: Report,
         await sandboxes.close()
 
 
-async def _open(settings: Settings, report: Report, sandboxes: Sandboxes) -> Executor:
+async def _open(settings: Settings, report: Report, sandboxes: Sandboxes, mcp: McpSocket, role: Role) -> Executor:
     import asyncio
 
     module = await asyncio.to_thread(importlib.import_module, "executor.daemon.wiring.executor")
-    executor: Executor = await module.Executor.open(settings, progress=report.progress, sandboxes=sandboxes)
+    executor: Executor = await module.Executor.open(
+        settings, progress=report.progress, sandboxes=sandboxes, open_mcp=mcp.open, role=role
+    )
     return executor
 
 
 async def _ready(settings: Settings, report: Report, stopping: asyncio.Event) -> None:
     gc.freeze()  # what is there now stays, and no later collection looks through it
+    gc.set_threshold(GARBAGE)
     gc.enable()
     if not stopping.is_set():
         _record(settings)
@@ -225,18 +239,3 @@ def _record(settings: Settings) -> None:
         "version": __version__,
     }
     write_private(settings.daemon_file, json.dumps(record) + "\n")
-
-
-def _refuse_shared_state(settings: Settings) -> None:
-    """Two data directories with one state directory would overwrite each other's address."""
-    try:
-        other = json.loads(settings.daemon_file.read_text(encoding="utf-8"))
-        folder, pid = other["dataDir"], other["pid"]
-        if folder == str(settings.data_dir) or lock.holder(replace(settings, data_dir=Path(folder)).lock_file) != pid:
-            return
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    raise DataDirectoryUnusable(
-        f"the state directory {settings.state_dir} is used by the daemon of {folder}",
-        hint="give each data directory its own EXECUTOR_STATE_DIR",
-    )

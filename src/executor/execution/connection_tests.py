@@ -93,7 +93,7 @@ class ConnectionCheck:
         source, mine = self.source, self.connection
         reads = await self.pipeline.database.read(lambda c: tools.simple_reads(c, source.id, LOOKED_AT))
         ways = {tool.path: ways_of(source, tool) for tool in reads}
-        fitting = [one for one in reads if origin_of(source, one) == mine.origin and fits(mine, ways[one.path])]
+        fitting = [one for one in reads if origin_of(source, one) == mine.origin and fits(mine, source, ways[one.path])]
         fitting.sort(key=lambda one: (not ways[one.path], one.deprecated, len(one.path), one.path))
         found: list[Tool] = []
         for tool in fitting:
@@ -150,8 +150,8 @@ class ConnectionCheck:
         """Of a call, with nothing of the credential in it; None if it succeeds. The answer itself is thrown away."""
         opened, values = await self.connections.unseal(self.source)
         values += credential.values if credential is not None else ()
-        policies = (await self.pipeline.policies.of(self.source.workspace_id)).policies
-        following = partial(check_following, self.pipeline.catalog, policies, self.actor.id, tool)
+        in_force = await self.pipeline.policies.of(self.source.workspace_id)
+        following = partial(check_following, self.pipeline.catalog, in_force, self.actor.id, tool)
         invoke = partial(
             self.pipeline.catalog.invoke, tool, {}, idempotency_key="", source=opened, may_follow=following
         )
@@ -200,4 +200,4 @@ class ConnectionCheck:
 
     @property
     def _call_hint(self) -> str:
-        return f"call one of its tools: see `executor tools list --source {self.source.namespace}`"
+        return "call one of its tools"

@@ -20,6 +20,7 @@ from executor.storage.catalog.source_dependents import Waiting
 from executor.storage.credentials import connections
 from executor.storage.database import Database
 
+__all__ = ["Dependents", "Waiting", "check_dropped", "find_dependents"]
 SAID = 5
 
 
@@ -58,7 +59,7 @@ def check_dropped(c: Connection, source: Source, gone: Sequence[str]) -> None:
         raise Conflict(
             f"policies or pending calls depend on tools that would be removed: {'; '.join(lost[:SAID])}"
             + (f" and {len(lost) - SAID} more" if len(lost) > SAID else ""),
-            hint="keep those tools, or confirm their removal (`--yes`, in the API `drop`)",
+            hint="keep those tools, or confirm their removal with `drop`",
             dependents=lost,
         )
 

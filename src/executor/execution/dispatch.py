@@ -1,4 +1,7 @@
-"""Local dispatch: every run is a task of this process. The data directory's lock makes it the only process."""
+"""Local dispatch: every run is a task of this process. The data directory's lock makes it the only process.
+
+`cluster_dispatch` is for several processes on one PostgreSQL database.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,12 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, ExecutorError, Fenced, StorageError, UnknownRuntime
 from executor.execution import failures
+from executor.execution.approvals.elicitations import close_abandoned
 from executor.execution.backlog import Backlog, BeginCheck, Waiting
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.journal import INLINE_BYTES, Journal
-from executor.execution.runs.run import Run
+from executor.execution.runs.run import STOP_GRACE, Run
+from executor.execution.runs.segment import note_submission, trace_segment
 from executor.execution.sandbox_queue import Places
 from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure
@@ -24,6 +29,8 @@ from executor.model.ids import new_id
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
 from executor.storage.executions import events, executions
+from executor.telemetry import tracer
+from executor.telemetry.metrics import EXECUTIONS
 
 LIVE_RUNS = 20_000  # of one actor: running, resting or queued; parked ones don't count
 ALL_LIVE_RUNS = 100_000
@@ -36,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 class LocalDispatch:
     """`runs` are the executions that hold memory here; parked ones are rows, and those in the backlog nearly so."""
+
+    drain_seconds = 0.0  # how long calls that were sent may take when it stops, if that is longer than usual
 
     def __init__(
         self,
@@ -57,6 +66,10 @@ class LocalDispatch:
         self.backlog = Backlog(self._begin_take_up)
         self._places = Places(self.backlog)
 
+    @property
+    def waiting_for_sandbox(self) -> dict[str, int]:
+        return {name: self._places.pool(self.runtimes.get(name)).wanted for name in self.runtimes.ids}
+
     def begin(self, execution: Execution, begin_check: BeginCheck | None = None) -> tuple[Run | None, Journal]:
         """A fresh execution runs at once, while its first write is on its way.
 
@@ -70,6 +83,7 @@ class LocalDispatch:
         )
         journal.create()
         if queued:
+            note_submission(journal)
             asyncio.get_running_loop().call_soon(self._begin_later, journal, Waiting(execution.id, lane, begin_check))
             return None, journal
         check = begin_check(execution) if begin_check is not None else None
@@ -104,10 +118,10 @@ class LocalDispatch:
         await self._requeue([run for run in self.runs.values() if run.is_still])
         live = list(self.runs.values())
         for run in live:
-            run.stop()
+            run.stop(max(STOP_GRACE, self.drain_seconds))
         waiting = [asyncio.ensure_future(run.done.wait()) for run in live]
         if waiting:
-            await asyncio.wait(waiting, timeout=CLOSE_SECONDS)
+            await asyncio.wait(waiting, timeout=CLOSE_SECONDS + self.drain_seconds)
         for task in [*self._tasks, *waiting]:
             task.cancel()
         await asyncio.gather(*self._tasks, *waiting, return_exceptions=True)
@@ -143,7 +157,11 @@ class LocalDispatch:
         execution = run.execution
         CURRENT.set(Party(execution.actor_id, execution.id))
         try:
-            await run.drive()
+            if tracer.is_on():
+                async with trace_segment(self._database, run):
+                    await run.drive()
+            else:
+                await run.drive()
         except StorageError as error:
             logger.error("the journal can't be written: %s", error.message, extra={"execution": execution.id})
             self.spawn(self._retry(execution))
@@ -158,6 +176,7 @@ class LocalDispatch:
                 del self.runs[execution.id]
             self._per_actor.remove(execution.actor_id)
             run.done.set()
+            run.reported.set()
 
     async def _give_up(self, execution: Execution, failure: Failure, journal: Journal | None = None) -> None:
         """With the run's own journal where there is one: what it has not written yet comes first."""
@@ -165,6 +184,7 @@ class LocalDispatch:
         journal.close_open_calls()
         try:
             await journal.finish("failed", None, failure, execution.wall_ms)
+            EXECUTIONS.add("failed", execution.runtime)
         except (Fenced, StorageError) as error:
             logger.error("can't record the failure: %s", error.message, extra={"execution": execution.id})
 
@@ -199,6 +219,7 @@ class LocalDispatch:
         """Claim it under a new epoch, unless it was cancelled meanwhile."""
 
         def job(c: Connection) -> Execution | None:
+            close_abandoned(c, waiting.execution_id)
             claimed = executions.claim(c, waiting.execution_id)
             if claimed is not None and waiting.left_behind:
                 happened = "execution.recovered", {"epoch": claimed.epoch}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 from weakref import WeakValueDictionary
 
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
 from executor.errors import (
     CodeTooLarge,
@@ -27,7 +28,7 @@ from executor.execution import failures
 from executor.execution.approvals.authority import Authority
 from executor.execution.approvals.expiry import check_open, expire_forever
 from executor.execution.approvals.requests import NEEDS
-from executor.execution.approvals.settlement import save_policy, settle
+from executor.execution.approvals.settlement import find_locked, save_policy, settle
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.history import look_up, may_see
 from executor.execution.journal.journal import Journal, close_in
@@ -38,19 +39,22 @@ from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
+from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Call, Execution, Limits
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
+from executor.telemetry.metrics import EXECUTIONS, INTERACTION_WAIT, INTERACTIONS
 
 GLANCE_SECONDS = 0.02
+LOOK_SECONDS = 1.0  # at executions of other processes
 ABANDON_SECONDS = 5.0
 
 
 class Engine:
-    """Local dispatch: every run is a task of this process; the data directory's lock makes it the only one."""
+    """On SQLite every run is a task of this process. On PostgreSQL others may have it."""
 
     def __init__(
         self,
@@ -69,6 +73,8 @@ class Engine:
         self._max_code_bytes = max_code_bytes
         self._checks = checks
         self._decisions: dict[str, asyncio.Event] = {}
+        self.on_settled: list[Callable[[Interaction], None]] = []  # of what no execution waits for
+        self._news: dict[str, set[asyncio.Event]] = {}
         self._names: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -76,11 +82,23 @@ class Engine:
         """Executions that hold memory here; parked ones are rows only."""
         return len(self._dispatch.runs)
 
+    @property
+    def queue_length(self) -> int:
+        """Executions that are rows only, and run when it is their turn."""
+        return len(self._dispatch.backlog)
+
+    @property
+    def waiting_for_sandbox(self) -> dict[str, int]:
+        """How many, by runtime."""
+        return self._dispatch.waiting_for_sandbox
+
     async def start(self) -> int:
         """Take up what an earlier process left unfinished; how many there were."""
-        left = await self._database.read(executions.list_unfinished)
-        self._dispatch.take_over(left)
         self._dispatch.spawn(expire_forever(self._database, self.settle_by))
+        if self._database.processes is not None:
+            return 0
+        left = await self._database.read(list_left_behind)
+        self._dispatch.take_over(left)
         return len(left)
 
     async def close(self) -> None:
@@ -116,11 +134,17 @@ class Engine:
             begun = await self._admit(actor, submission)
             journal = begun[-1]
             journal.name(submission.key, submission.digest)
-            await journal.durable()
+            try:
+                await journal.durable()
+            except IntegrityError:  # another process was given the same at the same time
+                found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
+                if found is None:
+                    raise
+                return self._find_known(actor, submission, *found)
             return self._start(actor, *begun)
 
     async def _admit(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
-        if actor.via != "anonymous" or self._quotas is None:
+        if not actor.is_stranger or self._quotas is None:
             return self._begin(actor, submission)
         await self._quotas.admit(actor)
         begun = self._begin(actor, replace(submission, limits=narrow_limits(submission.limits or self._limits)))
@@ -140,14 +164,17 @@ class Engine:
         """Without a run, it is queued."""
 
         async def outcome(seconds: float) -> Outcome:
+            ends = asyncio.get_running_loop().time() + seconds
             if run is None:
                 await journal.durable()
                 return await self.wait(actor, execution.id, seconds)
-            await wait_until(run.done, seconds)
+            await wait_until(run.reported, seconds)
             if run.outcome is not None:
                 return run.outcome
             with suppress(Fenced):  # cancelled: its row is there all the same
                 await journal.durable()
+            if self._database.processes is not None:  # another process may have it
+                return await self.wait(actor, execution.id, max(0.0, ends - asyncio.get_running_loop().time()))
             return await self.outcome(actor, execution.id)
 
         return Submitted(execution.id, outcome)
@@ -161,19 +188,42 @@ class Engine:
             left = ends - asyncio.get_running_loop().time()
             run = self._dispatch.runs.get(execution_id)
             if run is not None and may_see(actor, run.execution):
-                await wait_until(run.done, left)
+                await wait_until(run.done if through_pause else run.reported, left)
                 if run.outcome is not None and (run.execution.is_final or not through_pause):
                     return run.outcome
-            outcome = await self.outcome(actor, execution_id, whole=whole)
-            status = outcome.execution.status
-            if outcome.execution.is_final or (status == "paused" and not through_pause) or left <= 0:
-                return outcome
+            with self._listen(execution_id) as news:  # before it is read, so that nothing is missed in between
+                outcome = await self.outcome(actor, execution_id, whole=whole)
+                status = outcome.execution.status
+                if outcome.execution.is_final or (status == "paused" and not through_pause) or left <= 0:
+                    return outcome
+                if self._database.processes is not None and execution_id not in self._dispatch.runs:
+                    await wait_until(news, min(left, LOOK_SECONDS))
+                    continue
             if status == "paused":
                 await wait_until(self._decision(execution_id), min(left, GLANCE_SECONDS * 50))
             elif waiting := self._dispatch.backlog.get(execution_id):
                 await wait_until(waiting.drop_event, left)
             elif execution_id not in self._dispatch.runs:
                 await asyncio.sleep(min(left, GLANCE_SECONDS))
+
+    @contextmanager
+    def _listen(self, execution_id: str) -> Iterator[asyncio.Event]:
+        """Set when it pauses or ends, in whatever process. An announcement may be missed, so a wait needs an end."""
+        news = asyncio.Event()
+        waiting = self._news.setdefault(execution_id, set())
+        waiting.add(news)
+        try:
+            yield news
+        finally:
+            waiting.discard(news)
+            if not waiting:
+                self._news.pop(execution_id, None)
+
+    def hear(self, announcement: Announcement) -> None:
+        """What another process has committed, or this one."""
+        if announcement.type == "execution.paused" or announcement.type in ENDINGS:
+            for news in self._news.get(announcement.execution_id, ()):
+                news.set()
 
     async def outcome(self, actor: Actor, execution_id: str, *, whole: bool = True) -> Outcome:
         """Not `whole`: a result that is kept as an artifact is left there."""
@@ -197,18 +247,21 @@ class Engine:
             await settle_writes(run, grace)
 
         def job(c: Connection) -> Execution:
+            executions.lock(c, [execution_id])
             execution = look_up(c, actor, execution_id)
-            lost = close_in(c, actor.workspace_id, execution_id, by=actor)
-            if not executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost)):
+            if execution.is_final:
                 raise Conflict(
                     f"execution {execution_id} is already {execution.status}", hint="there is nothing to cancel"
                 )
+            lost = close_in(c, actor.workspace_id, execution_id, by=actor)
+            executions.cancel(c, execution_id, failures.cancelled_failure(actor.name, lost))
             events.append(c, actor.workspace_id, "execution.cancelled", {"by": actor.id}, execution_id, by=actor)
             return executions.get(c, actor.workspace_id, execution_id) or execution
 
         cancelled = await self._database.write(job)
+        EXECUTIONS.add("cancelled", cancelled.runtime)
         self._dispatch.cancel(execution_id)
-        self._carry(execution_id, None)
+        self._carry(execution_id)
         return cancelled
 
     async def abandon(self, workspace_id: str) -> None:
@@ -252,30 +305,35 @@ class Engine:
             raise Forbidden("only a human can decide", hint="use the operator's token or an interactive terminal")
         if (scope == "always") != (always is not None) or (scope != "once" and decision != "approve"):
             raise InvalidRequest(
-                f"{decision} can't have the scope {scope}", hint="approve with the scope once, execution or always"
+                f"{decision} can't have the scope {scope}",
+                hint="approve with the scope once, execution, session or always",
             )
+        if "\0" in reason:
+            raise InvalidRequest("the reason contains a NUL character", hint="leave it out")
         if always is not None:
             check_permitted(actor, always.policy)
 
         def job(c: Connection) -> tuple[Interaction, Execution | None]:
-            asked = interactions.get(c, actor.workspace_id, interaction_id)
+            asked = find_locked(c, actor.workspace_id, interaction_id)
             if asked is None:
                 raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
-            check_open(asked)
+            check_open(c, asked)
             Authority(c, actor).check(asked, approves=decision == "approve")
             if asked.kind in NEEDS and decision == "approve":
                 raise InvalidRequest("this interaction asks for a credential", hint="use `executor approvals give`")
+            if asked.kind == "elicitation" and decision == "approve":
+                raise InvalidRequest("this interaction asks for input", hint="use `executor approvals answer`")
             if result is not None and (asked.kind != "unknown_outcome" or decision != "approve"):
                 raise InvalidRequest("only an approved unknown outcome takes a result", hint="leave out the result")
             verdict: InteractionStatus = "approved" if decision == "approve" else "denied"
             if scope != "once":
-                check_scope(asked)
+                check_scope(asked, scope)
             if always is not None:
                 asked = save_policy(c, asked, always, by=actor)
             return settle(c, asked, verdict, by=actor, reason=reason, result=result, scope=scope)
 
         settled, resumed = await self._database.write(job)
-        self._carry(settled.execution_id, resumed)
+        self._carry_decision(settled, resumed)
         return settled
 
     async def settle_by(
@@ -284,18 +342,37 @@ class Engine:
         """What `job` settles in its transaction is carried to where it is waited for."""
         settled = await self._database.write(job)
         for interaction, resumed in settled:
-            self._carry(interaction.execution_id, resumed)
+            self._carry_decision(interaction, resumed)
         return [interaction for interaction, _ in settled]
 
     def _decision(self, execution_id: str) -> asyncio.Event:
         return self._decisions.setdefault(execution_id, asyncio.Event())
 
-    def _carry(self, execution_id: str, resumed: Execution | None) -> None:
+    def has_waiting(self, elicitation: Interaction) -> bool:
+        """Whether a server still waits for this answer."""
+        run = self._dispatch.runs.get(elicitation.execution_id)
+        return run is not None and run.has_open(elicitation.id)
+
+    def may_wait(self, elicitation: Interaction) -> bool:
+        """The same, as far as this process can say: another one may have the call."""
+        elsewhere = self._database.processes is not None and elicitation.execution_id not in self._dispatch.runs
+        return elsewhere or self.has_waiting(elicitation)
+
+    def _carry_decision(self, settled: Interaction, resumed: Execution | None) -> None:
+        INTERACTIONS.add(settled.kind, settled.status)
+        INTERACTION_WAIT.observe(((settled.settled_at or now_ms()) - settled.created_at) / 1000, settled.kind)
+        if settled.execution_id:
+            self._carry(settled.execution_id, resumed, settled)
+            return
+        for listener in self.on_settled:
+            listener(settled)
+
+    def _carry(self, execution_id: str, resumed: Execution | None = None, settled: Interaction | None = None) -> None:
         """Bring a decision to where it is waited for: a parked execution runs again, a live one is woken."""
         if resumed is not None:
             self._dispatch.resume(resumed)
         elif run := self._dispatch.runs.get(execution_id):
-            run.wake()
+            run.wake(settled)
         if waiting := self._decisions.pop(execution_id, None):
             waiting.set()
 
@@ -321,12 +398,16 @@ class Engine:
             origin=actor.origin,
             client_id=submission.client_id,
             client_name=submission.client_name,
+            toolkit_id=actor.toolkit_id,
+            typecheck=submission.typecheck or "",
         )
         begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
         run, journal = self._dispatch.begin(execution, begin_check)
-        return (run.execution if run else replace(execution, status="queued")), run, journal
+        return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
 
     def _check_code(self, code: str) -> None:
+        if "\0" in code:
+            raise InvalidRequest("the code contains a NUL character", hint="write it as an escape, such as `\\u0000`")
         if not code.strip():
             raise EmptyCode("the code is empty", hint="send TypeScript such as `return 1 + 1`")
         try:
@@ -338,6 +419,10 @@ class Engine:
                 f"the code has {size} bytes, more than the limit of {self._max_code_bytes}",
                 hint="pass data through tools instead of writing it into the code",
             )
+
+
+def list_left_behind(c: Connection) -> list[tuple[str, str, str]]:
+    return executions.list_unfinished(c, interactions.list_eliciting(c))
 
 
 async def settle_writes(run: Run, seconds: float) -> None:

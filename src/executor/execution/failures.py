@@ -45,13 +45,18 @@ def is_lost(tool: Tool, error: ToolError) -> bool:
 
 
 def wall_limit(limit_ms: int) -> Failure:
-    hint = "do less in one execution, or raise the limit with --timeout"
+    hint = "do less in one execution, or ask for a higher limit"
     return Failure("wall_limit", f"the execution was active for more than {limit_ms / 1000:g} s", hint)
 
 
 def sandbox_lost(times: int) -> Failure:
     hint = "run `executor doctor`; if it reports no problem, the code itself crashes the sandbox"
     return Failure("sandbox_lost", f"the sandbox crashed {times} times while running this code", hint)
+
+
+def attempts_exhausted(times: int) -> Failure:
+    hint = "look at the logs of the workers; if they ran out of memory, the code itself may be the cause"
+    return Failure("attempts_exhausted", f"the process that ran this code was lost {times} times", hint)
 
 
 def nondeterminism(detail: str) -> Failure:
@@ -116,6 +121,14 @@ def tool_changed(path: str) -> ToolError:
     return ToolError("tool_changed", message, hint="describe the tool again, then run the code again")
 
 
+def review_required(tool: Tool) -> ToolError:
+    return ToolError(
+        "review_required",
+        f"{tool.path}: its server has changed this tool, and no one has reviewed the change yet",
+        hint=f"an administrator reviews it on the source's page, or with `executor sources review {tool.namespace}`",
+    )
+
+
 def unknown_outcome(path: str, hint: str = "") -> ToolError:
     message = f"{path} was sent; whether it took effect is unknown"
     return ToolError("unknown_outcome", message, hint=hint or LOOK_FIRST)
@@ -127,7 +140,7 @@ def approval_expired(path: str) -> ToolError:
 
 def credential_required(path: str, reason: str = "") -> ToolError:
     said = f": {reason}" if reason else ""
-    hint = "ask the operator to connect it with `executor connections add`, then run the code again"
+    hint = "ask a person to add it in Executor, then run the code again"
     return ToolError("credential_required", f"{path} needs a credential, and none was provided{said}", hint=hint)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sqlalchemy.engine import Connection
 
@@ -23,10 +23,22 @@ from executor.storage.scan import Page
 T = TypeVar("T")
 
 
-def may_see(actor: Actor, execution: Execution) -> bool:
-    """Its own, or with the right to read everything of the workspace; never another workspace's."""
-    mine = execution.actor_id == actor.id or actor.may("read")
-    return execution.workspace_id == actor.workspace_id and mine
+class Owned(Protocol):
+    """An execution or an agent session: it belongs to a workspace, and was started by an actor."""
+
+    @property
+    def workspace_id(self) -> str: ...
+
+    @property
+    def actor_id(self) -> str: ...
+
+
+def may_see(actor: Actor, owned: Owned) -> bool:
+    """Its own, or with the right to read everything of the workspace; never another workspace's. In a toolkit, only
+    what was submitted there."""
+    mine = owned.actor_id == actor.id or actor.may("read")
+    is_near = actor.toolkit_id in ("", getattr(owned, "toolkit_id", ""))
+    return owned.workspace_id == actor.workspace_id and mine and is_near
 
 
 def look_up(c: Connection, by: Actor, execution_id: str) -> Execution:
@@ -69,7 +81,7 @@ async def search(
         actor_id = _actor_id(c, by, actor)
         if actor_id is None:
             return Page()
-        narrowed = replace(wanted, actor_id=actor_id)
+        narrowed = replace(wanted, actor_id=actor_id, toolkit_id=by.toolkit_id)
         found = execution_search.page(c, by.workspace_id, narrowed, limit=limit, before=before)
         counts = execution_search.call_counts(c, by.workspace_id, [one.id for one in found])
         names = policy_scope.actor_names(c, by.workspace_id, {one.actor_id for one in found})
@@ -89,8 +101,8 @@ def _actor_id(c: Connection, by: Actor, given: str) -> str | None:
 
 async def list_recent(database: Database, by: Actor, since: int, limit: int) -> list[Execution]:
     """The actor's own: first those that have not ended, then those that started after `since` and have."""
-    unfinished = ExecutionFilter(actor_id=by.id, statuses=("queued", "running", "paused"))
-    recent = ExecutionFilter(actor_id=by.id, since=since)
+    unfinished = ExecutionFilter(by.id, ("queued", "running", "paused"), toolkit_id=by.toolkit_id)
+    recent = ExecutionFilter(by.id, since=since, toolkit_id=by.toolkit_id)
 
     def job(c: Connection) -> list[Execution]:
         live = execution_search.page(c, by.workspace_id, unfinished, limit=limit)

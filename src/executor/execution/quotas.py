@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from sqlalchemy.engine import Connection
+
 from executor.errors import QuotaExceeded
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Limits
 from executor.model.identity.actor import Actor
+from executor.model.source import Source
 from executor.storage.database import Database
 from executor.storage.feed import Feed
 from executor.storage.identity import anonymous
@@ -22,12 +25,14 @@ HINT = "ask the operator for a token of your own: `executor agents create`"
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Of one session: how many `executions`, how many of them `live` (running or paused), and `bytes` that are kept.
+    """Of one session: how many `executions`, how many of them `live` (running or paused), how many `sources`, and
+    `bytes` that are kept.
 
     `bytes_of_all` is for all sessions together.
     """
 
     executions: int = 500
+    sources: int = 0
     live: int = 8
     bytes: int = 32 * 1024 * 1024
     bytes_of_all: int = 512 * 1024 * 1024
@@ -41,6 +46,7 @@ class Use:
     bytes: int = 0
     live: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
+    is_stale: bool = False  # its sources have changed
 
 
 class Quotas:
@@ -51,7 +57,7 @@ class Quotas:
         self._database = database
         self._allowance = allowance
         self._uses: dict[str, Use] | None = None
-        feed.listen(self._on_event)
+        feed.listen(self._on_event, self._forget)
 
     async def admit(self, actor: Actor) -> None:
         """Raises when its workspace has used up what it has."""
@@ -80,10 +86,16 @@ class Quotas:
                 self._uses = {one: Use(count, size, set(live)) for one, (count, size, live) in found.items()}
         use = self._uses.setdefault(workspace_id, Use())
         for name, one in list(self._uses.items()):
-            if one.ended:
+            if one.is_stale:
+                one.is_stale, one.ended = False, set()
+                one.bytes = await self._database.read(partial(anonymous.size, workspace_id=name))
+            elif one.ended:
                 ended, one.ended = one.ended, set()
                 one.bytes += await self._database.read(partial(anonymous.size, workspace_id=name, of=ended))
         return use
+
+    def _forget(self) -> None:
+        self._uses = None
 
     def _on_event(self, announcement: Announcement) -> None:
         if self._uses is None:
@@ -93,6 +105,20 @@ class Quotas:
         elif announcement.type in ENDINGS and (use := self._uses.get(announcement.workspace_id)):
             use.live.discard(announcement.execution_id)
             use.ended.add(announcement.execution_id)
+        elif announcement.type == "source.added" and (use := self._uses.get(announcement.workspace_id)):
+            use.is_stale = True
+
+
+def check_sources(allowance: Allowance, c: Connection, source: Source) -> None:
+    """In the transaction that adds a source to an anonymous workspace. Raises if there is no room for it."""
+    if anonymous.count_sources(c, source.workspace_id) > allowance.sources:
+        raise quota_exceeded(f"an anonymous workspace connects at most {allowance.sources} sources")
+    if anonymous.size(c, source.workspace_id) > allowance.bytes:
+        raise quota_exceeded(f"with this source, the workspace would store more than {allowance.bytes:,} bytes")
+    if sum(anonymous.size_of_sources(c, one.workspace_id) for one in anonymous.listing(c)) > allowance.bytes_of_all:
+        raise quota_exceeded(
+            f"all anonymous sessions together store {allowance.bytes_of_all:,} bytes, which is the limit"
+        )
 
 
 def narrow_limits(limits: Limits) -> Limits:

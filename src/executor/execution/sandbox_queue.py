@@ -40,6 +40,10 @@ class Places:
         self._pools: dict[Runtime, Pool] = {}
         self._timer: asyncio.TimerHandle | None = None
 
+    def count_waiting(self) -> int:
+        """Runs that want a sandbox."""
+        return sum(pool.wanted for pool in self._pools.values())
+
     def pool(self, runtime: Runtime) -> Pool:
         found = self._pools.get(runtime)
         if found is None:

@@ -60,8 +60,8 @@ class CheckerTools:
     async def nearest(self, workspace_id: str, path: str, visibility: Visibility | None) -> list[str]:
         return await self._pipeline.admissions.nearest(workspace_id, path, visibility)
 
-    async def visibility(self, workspace_id: str, actor_id: str) -> Visibility | None:
-        return await self._pipeline.policies.visibility(workspace_id, actor_id)
+    async def visibility(self, workspace_id: str, actor_id: str, toolkit_id: str) -> Visibility | None:
+        return await self._pipeline.policies.visibility(workspace_id, actor_id, toolkit_id)
 
 
 class Checks:
@@ -76,7 +76,9 @@ class Checks:
         chosen = typecheck or self._typecheck
         if chosen == "off":
             return None
-        known = self.checker.find_known(execution.workspace_id, execution.language, execution.code, execution.actor_id)
+        known = self.checker.find_known(
+            execution.workspace_id, execution.language, execution.code, execution.actor_id, execution.toolkit_id
+        )
         if known == PASSED:
             return None
         return asyncio.create_task(self._check(execution, chosen))
@@ -84,7 +86,7 @@ class Checks:
     async def _check(self, execution: Execution, chosen: str) -> Ruling:
         try:
             verdict = await self.checker.verdict(
-                execution.workspace_id, execution.language, execution.code, execution.actor_id
+                execution.workspace_id, execution.language, execution.code, execution.actor_id, execution.toolkit_id
             )
         except Exception as error:  # the edge: whatever is wrong with the check, it is no fault of the code
             logger.error("the type check failed", exc_info=error, extra={"execution": execution.id})

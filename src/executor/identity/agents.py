@@ -15,9 +15,10 @@ from executor.model.identity.access import Key
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import AGENT as AGENT_PERMISSIONS
 from executor.model.ids import new_id, now_ms
+from executor.storage.catalog import toolkits
 from executor.storage.database import Database
 from executor.storage.executions import events
-from executor.storage.identity import api_keys, external_subjects, tenancy
+from executor.storage.identity import api_keys, external_subjects, tenancy, workspaces
 from executor.storage.identity.tenancy import Tenancy
 
 
@@ -30,11 +31,19 @@ class Agent:
     key: Key | None = None
 
 
-async def create(database: Database, by: Actor, name: str, expires_at: int | None) -> tuple[Agent, str]:
-    """With its token, this one time. An agent of that name that was revoked comes back as the same actor."""
+async def create(
+    database: Database, by: Actor, name: str, expires_at: int | None, *, toolkit_id: str = ""
+) -> tuple[Agent, str]:
+    """With its token, this one time. An agent of that name that was revoked comes back as the same actor.
+
+    With a `toolkit_id`, the token reaches that toolkit alone.
+    """
     minted, at = mint(AGENT), now_ms()
 
     def write(c: Connection) -> Agent:
+        workspaces.lock(c, by.workspace_id)
+        if toolkit_id and not toolkits.exists(c, by.workspace_id, toolkit_id):
+            raise NotFound(f"there is no toolkit {toolkit_id!r}", hint="see `executor toolkits list`")
         actor, made_at = _free(c, by.workspace_id, name, at) or (
             tenancy.add_actor(c, by.workspace_id, "agent", name),
             at,
@@ -51,9 +60,12 @@ async def create(database: Database, by: Actor, name: str, expires_at: int | Non
             by.id,
             at,
             expires_at=expires_at,
+            toolkit_id=toolkit_id,
         )
         api_keys.insert(c, key, minted.digest)
         data = {"agentId": actor.id, "keyId": key.id, "name": name, "prefix": key.prefix}
+        if toolkit_id:
+            data["toolkitId"] = toolkit_id
         events.append(c, by.workspace_id, "agent.created", data, by=by)
         return Agent(actor, made_at, key)
 
@@ -78,13 +90,13 @@ async def listing(database: Database, by: Actor) -> list[Agent]:
     return await database.read(read)
 
 
-async def revoke(database: Database, local: Tenancy, by: Actor, agent_id: str) -> Agent:
+async def revoke(database: Database, local: Tenancy, by: Actor, agent: str) -> Agent:
+    """`agent` is its id, or its name."""
     at = now_ms()
 
     def write(c: Connection) -> Agent:
-        found = next((pair for pair in tenancy.agents(c, by.workspace_id) if pair[0].id == agent_id), None)
-        if found is None:
-            raise NotFound(f"there is no agent {agent_id!r}", hint="see `executor agents list`")
+        found = _find(c, by.workspace_id, agent)
+        agent_id = found[0].id
         if agent_id == local.agent.id:
             raise Conflict(
                 "the token of this installation's own agent is in a file",
@@ -93,12 +105,25 @@ async def revoke(database: Database, local: Tenancy, by: Actor, agent_id: str) -
                 ),
             )
         tokens = api_keys.revoke_of_actor(c, by.workspace_id, agent_id, at)
-        if not tokens and not external_subjects.revoke_agent(c, by.workspace_id, agent_id, at):
+        is_shut_out = external_subjects.revoke_agent(c, by.workspace_id, agent_id, at)
+        if not tokens and not is_shut_out:
             raise Conflict(f"agent {agent_id} is already revoked", hint="there is nothing left to do")
         events.append(c, by.workspace_id, "agent.revoked", {"agentId": agent_id, "name": found[0].name}, by=by)
         return Agent(*found, next(reversed(api_keys.listing(c, by.workspace_id, "agent", agent_id)), None))
 
     return await database.write(write)
+
+
+def _find(c: Connection, workspace_id: str, agent: str) -> tuple[Actor, int]:
+    """By id, or by a name that only one has: subjects of an authorization server may be named alike."""
+    known = tenancy.agents(c, workspace_id)
+    found = [pair for pair in known if pair[0].id == agent] or [pair for pair in known if pair[0].name == agent]
+    if not found:
+        raise NotFound(f"there is no agent {agent!r}", hint="see `executor agents list`")
+    if len(found) > 1:
+        ids = ", ".join(pair[0].id for pair in found)
+        raise Conflict(f"{len(found)} agents are named {agent!r}: {ids}", hint="use the ID of one of them")
+    return found[0]
 
 
 def _free(c: Connection, workspace_id: str, name: str, now: int) -> tuple[Actor, int] | None:

@@ -11,15 +11,16 @@ from dataclasses import replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import NotFound, Unauthorized
-from executor.identity.new_token import digest
+from executor.identity.new_token import VISITOR, digest
 from executor.identity.presented import Shown
 from executor.identity.rate_limit import RateLimit
 from executor.model.identity import access
 from executor.model.identity.actor import Actor, Via
-from executor.model.identity.permissions import KEY, OWNER, ROLES
+from executor.model.identity.permissions import KEY, OWNER, ROLES, STRANGER, Permission
 from executor.model.ids import now_ms
+from executor.storage.catalog import toolkits
 from executor.storage.database import Database
-from executor.storage.identity import api_keys, browser_sessions, tenancy
+from executor.storage.identity import anonymous, api_keys, browser_sessions, tenancy
 from executor.storage.identity.tenancy import Tenancy
 
 TOUCH_MS = 60_000
@@ -40,10 +41,13 @@ class Authenticator:
     has not been seen before is looked up a few at a time, so that a flood of it leaves the database to others.
     """
 
-    def __init__(self, database: Database, local: Tenancy, *, anonymous: bool = True) -> None:
+    def __init__(
+        self, database: Database, local: Tenancy, *, anonymous: bool = True, anonymous_sources: bool = False
+    ) -> None:
         self._database = database
         self._local = local
         self._anonymous = anonymous
+        self._of_strangers: frozenset[Permission] = STRANGER | ({"extend"} if anonymous_sources else set())
         self._known: OrderedDict[str, None] = OrderedDict()
         self._lookups = asyncio.Semaphore(LOOKUPS)
         self.attempts = RateLimit(TRIES, TRIES_PER_SECOND)
@@ -123,10 +127,32 @@ class Authenticator:
             return None
         actor = await self._database.read(lambda c: _owner(c, found))
         if actor is not None and at - (found.last_used_at or 0) > TOUCH_MS:
-            await self._database.write(lambda c: api_keys.touch(c, found.workspace_id, found.id, at))
+            await self._database.write(lambda c: _touch(c, found, at))
         return actor
 
     async def _by_session(self, token: str) -> Actor | None:
+        return await (self._by_visit(token) if token.startswith(VISITOR) else self._by_sign_in(token))
+
+    async def _by_visit(self, token: str) -> Actor | None:
+        """A browser without an account, in the workspace that it opened."""
+        at, shown = now_ms(), digest(token)
+        found = await self._database.read(lambda c: anonymous.by_cookie(c, shown, at)) if self._anonymous else None
+        if found is None:
+            return None
+        actor = await self._database.read(lambda c: tenancy.actor(c, found.workspace_id, found.human_id))
+        if actor is None:
+            return None
+        if at - found.last_seen_at > TOUCH_MS:
+            await self._database.write(lambda c: anonymous.touch(c, found.workspace_id, at))
+        return replace(
+            actor,
+            permissions=self._of_strangers,
+            via="anonymous_browser",
+            credential_id=found.id,
+            expires_at=found.expires_at,
+        )
+
+    async def _by_sign_in(self, token: str) -> Actor | None:
         at, shown = now_ms(), digest(token)
         found = await self._database.read(lambda c: browser_sessions.by_digest(c, shown, at))
         if found is None:
@@ -160,10 +186,16 @@ class Authenticator:
         )
 
 
+def _touch(c: Connection, key: access.Key, at: int) -> None:
+    api_keys.touch(c, key.workspace_id, key.id, at)
+    if key.kind == "anonymous":
+        anonymous.touch(c, key.workspace_id, at)
+
+
 def _owner(c: Connection, key: access.Key) -> Actor | None:
-    """A key never does more than its owner may; a key of someone who left does nothing."""
+    """A key never does more than its owner may; one of someone who left, or of a toolkit that is gone, does nothing."""
     actor = tenancy.actor(c, key.workspace_id, key.actor_id)
-    if actor is None:
+    if actor is None or (key.toolkit_id and not toolkits.exists(c, key.workspace_id, key.toolkit_id)):
         return None
     granted = KEY & frozenset(key.scopes)
     if actor.kind == "human":
@@ -171,4 +203,5 @@ def _owner(c: Connection, key: access.Key) -> Actor | None:
         granted &= ROLES[role] if role else frozenset()
         if not granted:
             return None
-    return replace(actor, permissions=granted, via=VIA[key.kind], credential_id=key.id, expires_at=key.expires_at)
+    actor = replace(actor, permissions=granted, via=VIA[key.kind], credential_id=key.id, expires_at=key.expires_at)
+    return replace(actor, toolkit_id=key.toolkit_id) if key.toolkit_id else actor

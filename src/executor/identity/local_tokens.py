@@ -24,9 +24,10 @@ OPERATOR_FILE: Final = "operator.token"
 AGENT_FILE: Final = "agent.token"
 OPERATOR_PREFIX: Final = "exo_"
 AGENT_PREFIX: Final = "exa_"
+METRICS_PREFIX: Final = "exm_"  # good for /metrics alone
 HOST_PREFIX: Final = "exh_"  # of a sandbox host, which has no data directory
 _AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_FORM = re.compile(r"ex[oah]_[A-Za-z0-9_-]{43}")
+_FORM = re.compile(r"ex[oahm]_[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,12 @@ def load_or_create(path: Path, prefix: str) -> str:
     finally:
         draft.unlink(missing_ok=True)
     return created
+
+
+def ensure_metrics_token(path: Path | None) -> None:
+    """So that the file is there before anyone asks for metrics. Raises DataDirectoryUnusable for one that is unsafe."""
+    if path is not None:
+        load_or_create(path, METRICS_PREFIX)
 
 
 def _digest(token: str) -> bytes:

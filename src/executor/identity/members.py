@@ -37,6 +37,7 @@ async def change(database: Database, local: Tenancy, by: Actor, account_id: str,
 
     def write(c: Connection) -> Member:
         organization_id = _organization(c, by)
+        workspaces.lock_organization(c, organization_id)
         before = _touchable(c, local, by, organization_id, account_id, leaves_owner=role == "owner")
         if before.role != role:
             members.change(c, organization_id, account_id, role)
@@ -53,6 +54,7 @@ async def remove(database: Database, local: Tenancy, by: Actor, account_id: str)
 
     def write(c: Connection) -> Member:
         organization_id = _organization(c, by)
+        workspaces.lock_organization(c, organization_id)
         before = _touchable(c, local, by, organization_id, account_id, leaves_owner=False)
         members.remove(c, organization_id, account_id)
         for workspace_id in workspaces.ids(c, organization_id):

@@ -10,6 +10,7 @@ from typing import Final
 PERSONAL: Final = "exk_"
 AGENT: Final = "exa_"
 ANONYMOUS: Final = "exn_"
+VISITOR: Final = "exv_"  # of a browser without an account
 SESSION: Final = "exs_"  # a browser's, and an anonymous agent's
 LINK: Final = "exl_"
 INVITATION: Final = "exi_"

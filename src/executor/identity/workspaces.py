@@ -30,6 +30,7 @@ async def create(database: Database, by: Actor, name: str) -> Workspace:
 
     def write(c: Connection) -> Workspace:
         _, organization = workspaces.get(c, by.workspace_id)
+        workspaces.lock_organization(c, organization.id)
         _refuse_taken(c, organization, name)
         if len(workspaces.ids(c, organization.id)) >= MOST:
             raise Conflict(f"this organization already has {MOST} workspaces", hint="use an existing one")
@@ -45,6 +46,7 @@ async def create(database: Database, by: Actor, name: str) -> Workspace:
 async def rename(database: Database, by: Actor, workspace_id: str, name: str) -> Workspace:
     def write(c: Connection) -> Workspace:
         _, organization = workspaces.get(c, by.workspace_id)
+        workspaces.lock_organization(c, organization.id)
         if workspace_id not in workspaces.ids(c, organization.id):
             raise NotFound(f"there is no workspace {workspace_id!r}", hint="see `executor workspaces list`")
         before, _ = workspaces.get(c, workspace_id)

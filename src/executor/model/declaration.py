@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Noun = Literal["secret", "source", "policy", "member"]
+Noun = Literal["secret", "source", "policy", "toolkit", "member"]
 Origin = Literal["environment", "file"]
 
 

@@ -45,6 +45,11 @@ class Announcement:
     type: str
 
 
+# Announced, and no event: an execution waits for a process that runs it.
+QUEUED = "execution.queued"
+
+# Where the trace of an execution is; only where traces are exported.
+TRACED = "execution.traced"
 # Nothing of an execution comes after one of these.
 ENDINGS = frozenset({"execution.completed", "execution.failed", "execution.cancelled"})
 

@@ -9,6 +9,8 @@ from executor.model.tool import Effect
 
 Status = Literal["queued", "running", "paused", "completed", "failed", "cancelled"]
 FINAL: frozenset[Status] = frozenset({"completed", "failed", "cancelled"})
+# Codes of failures that come from outside of the code, which the code can't claim for itself.
+OUTSIDE_CODES = frozenset({"cancelled", "wall_limit", "sandbox_lost", "attempts_exhausted", "nondeterminism"})
 
 CallState = Literal["proposed", "started", "succeeded", "failed", "abandoned"]
 
@@ -67,6 +69,11 @@ class Execution:
     artifact_id: str = ""  # where the result is, if it is large
     client_id: str = ""  # what the client calls itself, and the name that an MCP client has
     client_name: str = ""
+    toolkit_id: str = ""  # what it may see and call is narrowed to this toolkit
+    owner: str = ""  # the process that runs it, where several share the database
+    segment: int = 0  # how often it was queued again
+    attempts: int = 0  # how often its process was lost since it last got an answer
+    typecheck: str = ""  # as it was submitted; empty for the default
 
     def __post_init__(self) -> None:
         if not self.runtime:
@@ -75,6 +82,15 @@ class Execution:
     @property
     def is_final(self) -> bool:
         return self.status in FINAL
+
+    def may_read(self, other: Execution) -> bool:
+        """What the same actor left behind; in a toolkit, what it left there."""
+        return other.actor_id == self.actor_id and self.toolkit_id in ("", other.toolkit_id)
+
+    @property
+    def is_of_stranger(self) -> bool:
+        """It runs in an anonymous workspace."""
+        return self.origin.startswith("anonymous")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +137,7 @@ class ExecutionFilter:
     text: str = ""
     since: int = 0
     until: int | None = None
+    toolkit_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,11 @@ class Renamed(TypedDict):
 
 
 class KnownConfig(TypedDict, total=False):
-    """`auth` are the credentials that the source asks for: name, type, description and details of each."""
+    """`auth` are the credentials that the source asks for: name, type, description and details of each.
+
+    `unread` is the origin that wants a credential before the source can be read; `undetermined` says that its kind is
+    only a guess until then.
+    """
 
     location: str
     base_url: str
@@ -35,6 +39,14 @@ class KnownConfig(TypedDict, total=False):
     static: str
     overlay: dict[str, Any]
     choice: dict[str, Any]
+    unread: str
+    undetermined: bool
+    spec_url: str
+    given_base_url: str
+    directory: str
+    refresh_seconds: int
+    edition: int
+    review: str
 
 
 ParameterBinding = TypedDict(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class ToolRow(NamedTuple):
-    """A tool as it is stored: tags, schemas, binding and links as JSON text."""
+    """A tool as it is stored: tags, schemas, binding and links as JSON text. `held`: see `Tool`."""
 
     path: str
     description: str
@@ -21,6 +21,7 @@ class ToolRow(NamedTuple):
     binding: str
     schema_digest: str
     links: str
+    held: bool = False
 
 
 class DefinitionRow(NamedTuple):

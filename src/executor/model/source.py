@@ -86,6 +86,18 @@ def with_choice(config: Mapping[str, Any], choice: Choice, offered: int) -> dict
     return {**rest, CHOICE: kept} if choice else rest
 
 
+# Settings of people that no reading of the source knows of. `edition` counts how often they sent its calls elsewhere,
+# `review` says which changed tools wait until someone has looked at them.
+REFRESH = "refresh_seconds"
+EDITION = "edition"
+REVIEW = "review"
+ReviewMode = Literal["writes", "all", "none"]
+
+
+def with_settings(config: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    return {**config, **{name: before[name] for name in (REFRESH, EDITION, REVIEW) if name in before}}
+
+
 HOSTED = "hosted"  # an option of a source, which no one outside can set
 SourceStatus = Literal["connected", "failing"]
 
@@ -108,6 +120,7 @@ class Source:
     skipped: tuple[Skipped, ...] = ()
     created_at: int = 0
     refreshed_at: int = 0
+    revision: int = 0  # of its row when it was read: a change that is based on an older one is refused
 
     @property
     def known_keys(self) -> KnownConfig:
@@ -148,6 +161,11 @@ class SourceDocument:
 
     def content(self) -> bytes:
         return zlib.decompress(self.packed)
+
+
+def call_address(config: KnownConfig, server: str = "") -> str:
+    """Where calls go: to the `server` that a tool has of its own, to the base URL, or to where the source was read."""
+    return server or str(config.get("base_url") or config.get("location") or "")
 
 
 def hosted_as(source: Source) -> str:

@@ -22,6 +22,7 @@ class Tool:
     is the kind's own JSON, and `known_keys` is the part of it that others read.
     `needs` is set for Executor's own tools: what someone who settles a call of it must be allowed to do themselves.
     `idempotent` is true only when a repeated send with the same idempotency key can't act twice.
+    `held`: its source now means something else by this path, which no one has reviewed. It isn't called meanwhile.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Tool:
     idempotent: bool = False
     schema_digest: str = ""
     needs: tuple[Permission, ...] = ()
+    held: bool = False
 
     @property
     def namespace(self) -> str:

@@ -96,6 +96,8 @@ def parse_origin(url: str) -> Target:
         port = parts.port
     except ValueError as error:
         raise EgressRefused(f"{display_url(url)} is not a valid URL: {error}", hint="check the address") from error
+    if not parts.scheme:
+        raise EgressRefused(f"{display_url(url)!r} is not an address", hint="begin it with https:// or http://")
     if parts.scheme not in PORTS:
         raise EgressRefused(
             f"{display_url(url)} uses the scheme `{parts.scheme}:`",

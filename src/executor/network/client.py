@@ -9,7 +9,7 @@ import asyncio
 import importlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -18,6 +18,8 @@ from executor.network.addresses import Target, display_url, is_private_host, par
 from executor.network.files import Kept, Upload
 from executor.network.private_access import ANY, PUBLIC, Reach, reach_of
 from executor.network.slots import QUEUE_SECONDS, HostSlots
+from executor.network.strangers import TRAFFIC
+from executor.telemetry import tracer
 
 if TYPE_CHECKING:
     from executor.network.transport import Transport
@@ -161,7 +163,7 @@ class Egress:
         transport = self._transport or await self.warm()
         while True:
             target = parse(outgoing.url)
-            answer = await transport.send(outgoing, target, self.reach(target, origins), bounds, attempt)
+            answer = await self._send_once(transport, outgoing, target, origins, bounds, attempt)
             location = answer.headers.get("Location")
             if answer.status not in REDIRECTS or location is None:
                 return answer
@@ -174,9 +176,35 @@ class Egress:
                 await may_follow(before, outgoing)
             visited.append(outgoing.url)
 
+    async def _send_once(
+        self,
+        transport: Transport,
+        outgoing: Outgoing,
+        target: Target,
+        origins: frozenset[str],
+        bounds: Bounds,
+        attempt: Attempt,
+    ) -> Answer:
+        traffic = TRAFFIC.get()
+        if traffic is not None:
+            bounds = replace(bounds, size=traffic.limit(bounds.size))
+        reach = self.reach(target, origins)
+        if tracer.CURRENT.get() is None:
+            answer = await transport.send(outgoing, target, reach, bounds, attempt)
+        else:
+            from executor.network.request_trace import trace_request
+
+            with trace_request(outgoing, target) as (traced, note):
+                answer = note(await transport.send(traced, target, reach, bounds, attempt))
+        if traffic is not None:
+            traffic.left -= len(answer.body)
+        return answer
+
     def reach(self, target: Target, origins: frozenset[str]) -> Reach:
         """Raises EgressRefused for a private address that was not granted."""
-        if self.allow_private:
+        if TRAFFIC.get() is not None:
+            origins = NO_ORIGINS
+        elif self.allow_private:
             return ANY
         reach = reach_of(target, origins)
         if reach == PUBLIC and is_private_host(target.host):

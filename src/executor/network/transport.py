@@ -23,6 +23,7 @@ from executor.errors import SourceUnreachable
 from executor.network.addresses import Target, display_url, literal, moved_refusal, refusal
 from executor.network.client import SAFE_METHODS, Answer, Attempt, Bounds, Outgoing
 from executor.network.decompression import ACCEPT_ENCODING, BrokenEncoding, Inflater, UnknownEncoding
+from executor.network.departure import check_departure
 from executor.network.error_reasons import one_line
 from executor.network.files import FILES, Files, Kept, Upload
 from executor.network.private_access import ANY, PUBLIC, Reach
@@ -72,6 +73,7 @@ class Request(aiohttp.ClientRequest):
     GET_METHODS = aiohttp.ClientRequest.ALL_METHODS - aiohttp.ClientRequest.POST_METHODS
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
+        check_departure()
         ATTEMPT.get().sent = True
         return await super().send(conn)
 

@@ -19,7 +19,7 @@ BASES: dict[Basis, str] = {
     "read": "treated as a read",
     "hints": "trusted as a read because the server says so",
 }
-LEVELS: tuple[Level, ...] = ("organization", "workspace", "toolkit")
+LEVELS: tuple[Level, ...] = ("organization", "workspace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Subject:
 
 
 def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
-    """An organization's policy can only be tightened by a workspace's, and this by a toolkit's.
+    """An organization's policy can only be tightened by a workspace's, and all of it by a toolkit's.
 
     Without any policy, the approval defaults of the source decide, and without these the effect: reads are allowed and,
     by the policies that say so, what people take for reads; all else needs approval.
@@ -56,12 +56,18 @@ def decide(subject: Subject, policies: Sequence[Policy]) -> Decision:
     if whole.policy_id and subject.parts:
         parts = [decision for decision in parts if decision.policy_id]
     named = [found for one in own_names_of(subject) if (found := _decide(one, policies)).policy_id]
-    decision = strictest([whole, *parts, *named])
+    decision = strictest([whole, *parts, *named, *narrow(subject, policies)])
     if not subject.parts:
         return decision
     names = ", ".join(dict.fromkeys(part.path for part in subject.parts[:MAX_NAMED]))
     more = f" and {len(subject.parts) - MAX_NAMED} more" if len(subject.parts) > MAX_NAMED else ""
     return replace(decision, reason=f"{decision.reason}; the document calls {names}{more}")
+
+
+def narrow(subject: Subject, policies: Sequence[Policy]) -> list[Decision]:
+    """What the policies of a toolkit say of a call, whatever else was decided: beside that, they can't loosen it."""
+    own = of_level(policies, "toolkit")
+    return [found for one in judged_as(subject) if (found := first(one, own)) is not None] if own else []
 
 
 def judged_as(subject: Subject) -> Iterator[Subject]:

@@ -158,7 +158,7 @@ def text(policy: Policy, *, actor: str = "", source: str = "") -> str:
     if policy.conditions:
         parts.append("when " + " and ".join(condition_text(one) for one in policy.conditions))
     if policy.effect:
-        parts.append(f"as {policy.effect}")
+        parts.append(f"({policy.effect} calls)")
     if policy.source_id:
         parts.append(f"of {source or policy.source_id}")
     if policy.actor_id:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from executor.model.policy import Action, Level, Policy
 from executor.model.tool import ALL
 from executor.policy.decide import LEVELS
 from executor.policy.pattern import parse_pattern
+
+if TYPE_CHECKING:
+    from executor.policy.toolkit_scope import ToolkitScope
 
 NO_NAMESPACES: Mapping[str, str] = {}
 
@@ -31,22 +35,29 @@ class Visibility:
     A tool is hidden only if every call of it is denied, with whatever arguments. `policies` are those of each level
     that has any. `defaults` are those of sources; they decide where nothing of `policies` or `reads` can. Without the
     tool's effect, a policy about effects leaves it open. `own_paths` maps the current path of each tool that people
-    renamed to the path that its source gives it.
+    renamed to the path that its source gives it. What is not in the `toolkit`, if there is one, is hidden.
     """
 
     policies: tuple[tuple[CompiledPolicy, ...], ...]
     own_paths: Mapping[str, str] = field(default_factory=dict)
     defaults: tuple[CompiledPolicy, ...] = ()
     reads: tuple[CompiledPolicy, ...] = ()
+    toolkit: ToolkitScope | None = None
 
     @property
     def key(self) -> Hashable:
-        return self.policies, tuple(self.own_paths.items()), self.defaults, self.reads
+        return self.policies, tuple(self.own_paths.items()), self.defaults, self.reads, self.toolkit
 
     def hides(self, path: str, effect: str = "") -> bool:
+        if self.toolkit is not None and self._is_outside(self.toolkit, path, effect):
+            return True
         if (own := self.own_paths.get(path)) is not None and self._denies(own, effect):
             return True
         return self._denies(path, effect) or (bool(self.defaults) and self._defaults_deny(path, effect))
+
+    def _is_outside(self, toolkit: ToolkitScope, path: str, effect: str) -> bool:
+        own = self.own_paths.get(path)
+        return toolkit.hides(path, effect) or (own is not None and toolkit.denies(own, effect))
 
     def _denies(self, path: str, effect: str) -> bool:
         if path.endswith(ALL) and self._denies(path.removesuffix(ALL), effect):
@@ -67,13 +78,14 @@ def visibility_of(
     actor_id: str = "",
     namespaces: Mapping[str, str] = NO_NAMESPACES,
     own_paths: Mapping[str, str] = NO_NAMESPACES,
+    toolkit: ToolkitScope | None = None,
 ) -> Visibility | None:
     """For one actor, or for any actor. `namespaces` are those of the sources that policies name, by id.
 
-    None when nothing is denied.
+    None when nothing is denied and there is no toolkit.
     """
     mine = [one for one in policies if not (actor_id and one.actor_id and one.actor_id != actor_id)]
-    if not any(policy.action == "deny" for policy in mine):
+    if toolkit is None and not any(policy.action == "deny" for policy in mine):
         return None
     current = [one for one in mine if is_of_use(one, namespaces)]
 
@@ -82,7 +94,8 @@ def visibility_of(
         return tuple(compile_policy(one, actor_id, namespaces) for one in found)
 
     levels = tuple(found for level in LEVELS if (found := compile_level(level)))
-    return Visibility(levels, own_paths, compile_level("source"), compile_level("workspace", reads=True))
+    reads = compile_level("workspace", reads=True)
+    return Visibility(levels, own_paths, compile_level("source"), reads, toolkit)
 
 
 def is_of_use(policy: Policy, namespaces: Mapping[str, str]) -> bool:

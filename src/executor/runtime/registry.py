@@ -39,6 +39,12 @@ class Runtimes:
     def ids(self) -> list[str]:
         return sorted(name for name in self._present if self._allows(name))
 
+    @property
+    def in_use(self) -> dict[str, Runtime]:
+        """Those that have something to show already."""
+        known = {name: one.current if isinstance(one, Lazy) else one for name, one in self._present.items()}
+        return {name: runtime for name, runtime in known.items() if runtime is not None}
+
     def get(self, runtime: str) -> Runtime:
         found = self._present.get(runtime)
         if found is None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from executor.errors import DataDirectoryUnusable, SecretUnavailable
+from executor.errors import DataDirectoryUnusable, SecretUnavailable, way_to_install
 from executor.private_files import write_private
 
 FILE = "secret.key"
@@ -120,7 +120,7 @@ def ring() -> Ring:
     except ImportError as error:
         raise SecretUnavailable(
             "the operating system's keyring can't be used: the package `keyring` is not installed",
-            hint="install `executor[keyring]`, or keep the key in a file: EXECUTOR_SECRETS_KEY=file",
+            hint=f"keep the key in a file: EXECUTOR_SECRETS_KEY=file; or {way_to_install('keyring')}",
         ) from error
     backend = keyring.get_keyring()
     if isinstance(backend, fail.Keyring) or "plaintext" in type(backend).__name__.lower():

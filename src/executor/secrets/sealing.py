@@ -15,13 +15,13 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import SecretUnavailable
 from executor.model.ids import new_id, now_ms
-from executor.secrets.master import CURRENT, NEXT, Keeper, Master
+from executor.secrets.envelope import cipher, decrypt, encrypt
+from executor.secrets.master_keys import MasterKeys, Wrapped
 from executor.storage.tables.access import data_keys
 
 if TYPE_CHECKING:  # the library takes long to import: not before something is sealed
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-NONCE = 12
 DAY_MS = 86_400_000
 
 
@@ -34,8 +34,8 @@ class Sealed:
 class Sealing:
     """All of it runs in a database job: the keys lie there, sealed, and are opened at most once a process."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, masters: MasterKeys) -> None:
+        self._masters = masters
         self._open: dict[str, AESGCM] = {}
         self._lock = threading.RLock()
 
@@ -53,35 +53,24 @@ class Sealing:
             key = self._key(c, sealed.key_id)
         return decrypt(key, sealed.data, context, "a stored secret")
 
-    def rotate_master(self, c: Connection) -> Master:
-        """A new master key seals every data key again. Whichever of the two a crash leaves, one opens them.
+    def rotate_master(self, c: Connection) -> None:
+        """Another master key seals every data key again.
 
         A rotation that was committed and not finished is finished first: its key is the only one that fits.
         """
         with self._lock:
             self.finish_rotation(c)
-            fresh = Master.new()
             keys = {row.id: self._unseal_key(row) for row in c.execute(sa.select(data_keys))}
-            self._keeper.write(NEXT, fresh)
+            wrap = self._masters.choose_next(self._read_masters_in_use(c))
             for key_id, key in keys.items():
-                changed = {"sealed": encrypt(cipher(fresh.key), key, key_id), "master_id": fresh.id}
+                wrapped = wrap(key_id, key)
+                changed = {"sealed": wrapped.data, "master_id": wrapped.master_id}
                 c.execute(sa.update(data_keys).where(data_keys.c.id == key_id).values(**changed))
-            return fresh
 
     def finish_rotation(self, c: Connection) -> None:
         """After the commit: the new master key takes the place of the old one. Done again at a start after a crash."""
         with self._lock:
-            fresh = self._keeper.read(NEXT)
-            if fresh is None:
-                return
-            used = set(c.execute(sa.select(data_keys.c.master_id).distinct()).scalars())
-            if fresh.id in used and used != {fresh.id}:
-                raise SecretUnavailable(
-                    "the stored secrets need two master keys at once", hint="restore the database from a backup"
-                )
-            if fresh.id in used:
-                self._keeper.write(CURRENT, fresh)
-            self._keeper.remove(NEXT)
+            self._masters.finish_rotation(self._read_masters_in_use(c))
 
     def new_data_key(self, c: Connection) -> str:
         """What is sealed from now on is sealed with a new key; the old ones stay until nothing needs them."""
@@ -99,11 +88,14 @@ class Sealing:
         return c.execute(query.limit(1)).scalar_one_or_none() or ""
 
     def _create(self, c: Connection) -> str:
-        master = self._master(c)
         key_id, key = new_id("dek"), secrets.token_bytes(32)
-        row = {"id": key_id, "master_id": master.id, "sealed": encrypt(cipher(master.key), key, key_id)}
-        c.execute(sa.insert(data_keys), {**row, "created_at": now_ms()})
+        wrapped = self._masters.choose_current(self._read_masters_in_use(c))(key_id, key)
+        row = {"id": key_id, "master_id": wrapped.master_id, "sealed": wrapped.data, "created_at": now_ms()}
+        c.execute(sa.insert(data_keys), row)
         return key_id
+
+    def _read_masters_in_use(self, c: Connection) -> set[str]:
+        return set(c.execute(sa.select(data_keys.c.master_id).distinct()).scalars())
 
     def _key(self, c: Connection, key_id: str) -> AESGCM:
         if key_id not in self._open:
@@ -114,49 +106,4 @@ class Sealing:
         return self._open[key_id]
 
     def _unseal_key(self, row: sa.Row[tuple[str, str, bytes, int, int]]) -> bytes:
-        masters = [found for name in (CURRENT, NEXT) if (found := self._keeper.read(name)) is not None]
-        master = next((one for one in masters if one.id == row.master_id), None)
-        if master is None:
-            raise SecretUnavailable(
-                "the stored secrets were encrypted with another master key",
-                hint="restore the `secret.key` (or keyring entry) that belongs to this database",
-            )
-        return decrypt(cipher(master.key), row.sealed, row.id, "a data key")
-
-    def _master(self, c: Connection) -> Master:
-        """The one that the sealed keys of this database need; only a database without any gets a new one."""
-        masters = [found for name in (CURRENT, NEXT) if (found := self._keeper.read(name)) is not None]
-        used = set(c.execute(sa.select(data_keys.c.master_id).distinct()).scalars())
-        fitting = [one for one in masters if not used or one.id in used]
-        if fitting:
-            return fitting[0]
-        if used:
-            raise SecretUnavailable(
-                "the master key of the stored secrets is missing", hint="restore its `secret.key` from a backup"
-            )
-        present = Master.new()
-        self._keeper.write(CURRENT, present)
-        return present
-
-
-def cipher(key: bytes) -> AESGCM:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    return AESGCM(key)
-
-
-def encrypt(key: AESGCM, value: bytes, context: str) -> bytes:
-    nonce = secrets.token_bytes(NONCE)
-    return nonce + key.encrypt(nonce, value, context.encode())
-
-
-def decrypt(key: AESGCM, data: bytes, context: str, what: str) -> bytes:
-    from cryptography.exceptions import InvalidTag
-
-    try:
-        return key.decrypt(data[:NONCE], data[NONCE:], context.encode())
-    except InvalidTag as error:
-        raise SecretUnavailable(
-            f"{what} can't be decrypted: it was changed, or belongs elsewhere",
-            hint="set it again, or restore the database and the master key from the same backup",
-        ) from error
+        return self._masters.unwrap(row.id, Wrapped(row.master_id, row.sealed))

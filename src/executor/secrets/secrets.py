@@ -25,6 +25,7 @@ from executor.storage.credentials import connections
 from executor.storage.credentials import secrets as rows
 from executor.storage.database import Database
 from executor.storage.executions import events
+from executor.storage.sessions import model_keys
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
 OWN = ":"  # in the names of what Executor keeps itself; no one can give such a name
@@ -81,8 +82,7 @@ class Secrets:
         at = now_ms()
         secret = Secret(new_id("sec"), workspace_id, name, "store", "", by, at, at)
         sealed = self._seal(c, secret, value)
-        rows.delete_named(c, workspace_id, name)
-        rows.insert(c, secret, sealed.key_id, sealed.data)
+        rows.put(c, secret, sealed.key_id, sealed.data)
         return secret
 
     async def rotate(
@@ -109,17 +109,25 @@ class Secrets:
         return secret
 
     async def remove(self, workspace_id: str, id_or_name: str, *, by: Actor, force: bool = False) -> Secret:
-        """Refused while a connection uses it, unless forced: the connections then wait for a new credential."""
+        """Refused while something uses it, unless forced: connections then wait for a new credential."""
         secret = await self.get(workspace_id, id_or_name)
 
         def job(c: Connection) -> None:
             users = connections.using(c, workspace_id, secret.id)
+            served = model_keys.using(c, workspace_id, secret.id)
             if users and not force:
                 names = ", ".join(one.name for one in users[:5])
                 raise Conflict(
                     f"the secret {secret.name!r} is used by {len(users)} connection(s): {names}",
-                    hint="remove those first, or repeat with --force: their calls will need a new credential",
+                    hint="remove those first, or pass `force`: their calls will need a new credential",
                 )
+            if served and not force:
+                raise Conflict(
+                    f"the secret {secret.name!r} is the model key for {served[0].provider}",
+                    hint="set another key first, or pass `force`: sessions will have no key",
+                )
+            for key in served:
+                model_keys.delete(c, workspace_id, key.provider, key.actor_id)
             for one in users:
                 connections.set_status(c, one.id, "incomplete", f"its secret {secret.name!r} was removed")
             rows.delete(c, workspace_id, secret.id)

@@ -6,8 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from executor.errors import SourceUnreachable
+from executor.network.addresses import display_url, parse
 from executor.sources.kind import Auth
 
+UNSAID = Auth("bearer", "http-bearer", "the service did not say which credential it accepts")
+NEEDS_CREDENTIAL = "auth"  # `reason` of an error
+REFUSED = (401, 403)
 MAX_HEADER = 4_000
 MAX_TEXT = 500
 PARAMETERS = ("realm", "resource_metadata", "scope", "error", "error_description")
@@ -22,6 +27,25 @@ _SIMPLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,30}\Z")
 _PIECE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*"?)+')
 _START = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)(\s*=)?")
 _PARAMETER = re.compile(r'([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.){0,2000})"|([^\s,"]{1,500}))')
+
+
+def credential_error(url: str, status: int, headers: Iterable[str], *, method: str = "GET") -> SourceUnreachable:
+    """Why nothing can be read there yet. `auth`, among the details, is what it takes, `refused_by` where that goes."""
+    found = asked_for(headers)
+    needs = found[0].description.removeprefix("the server requires ") if found else "a credential"
+    metadata = found[0].details.get("resource_metadata", "") if found else ""
+    login = f"; its login is described at {display_url(metadata)}" if metadata else ""
+    said = f"answered {status}: it requires" if status in REFUSED else "requires"
+    return SourceUnreachable(
+        f"{display_url(url)} {said} {needs}{login}",
+        hint="add a credential that it accepts",
+        reason=NEEDS_CREDENTIAL,
+        sent=False,
+        upstream_status=status,
+        auth=list(views(found or [UNSAID])),
+        refused_by=parse(url).origin,
+        request={"method": method, "url": display_url(url), "status": status},
+    )
 
 
 def asked_for(headers: Iterable[str]) -> list[Auth]:

@@ -15,13 +15,16 @@ from executor.errors import (
     SourceError,
     SourceUnreachable,
 )
-from executor.network.addresses import display_url
+from executor.network.addresses import display_url, parse
 from executor.sources.documents.threads import in_time
 from executor.sources.first_look import FirstLook
-from executor.sources.kind import DAMAGED, Probe
+from executor.sources.kind import DAMAGED, Auth, Probe
 from executor.sources.lifecycle import address_grants
+from executor.sources.lifecycle.consent import STRANGERS_KINDS
 from executor.sources.registry import Kinds
 from executor.sources.source_request import SourceRequest
+from executor.sources.tool_names import namespace_from
+from executor.sources.unread import needs_credential
 
 PROBE_SECONDS = 20.0
 COMMAND_KIND = "mcp"
@@ -36,9 +39,13 @@ async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROB
         return request
     request = await open_request(request, seconds)
     found = await probe(kinds, request, seconds=seconds)
+    if found.warning:
+        request.context.progress(f"warning: {found.warning}")
+        logger.warning("source.substituted", extra={"warning": found.warning})
     return replace(
         request,
-        kind=found.kind,
+        kind=found.kind or LOOKING_KIND,
+        undetermined=found.guarded,
         location=found.location or request.location,
         namespace=request.namespace or found.namespace,
         options={**request.options, "transport": "sse"} if found.transport == "sse" else request.options,
@@ -69,6 +76,8 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
     if request.kind:
         await kinds.get(request.kind)  # one that was asked for by name has to be there
     names = [request.kind] if request.kind else in_order(await kinds.names(), request.location)
+    if request.consented.by_stranger:
+        names = [name for name in names if name in STRANGERS_KINDS]
     request = await open_request(request, seconds)
     request.context.progress("detecting its kind")
     if LOOKING_KIND in names and len(names) > 1:
@@ -85,7 +94,23 @@ async def probe(kinds: Kinds, request: SourceRequest, *, seconds: float = PROBE_
         for task in tasks.values():
             task.cancel()
         await asyncio.gather(*tasks.values(), return_exceptions=True)
-    raise unrecognized_error(request, refusals)
+    return guarded_probe(request, refusals)
+
+
+def guarded_probe(request: SourceRequest, refusals: Mapping[str, ExecutorError | None]) -> Probe:
+    """There is something, and only a credential shows what. Raises the reason if nothing there asks for one."""
+    asked = next((one for one in refusals.values() if isinstance(one, SourceError) and needs_credential(one)), None)
+    if asked is None:
+        raise unrecognized_error(request, refusals)
+    return Probe(
+        kind=request.kind,
+        location=request.location,
+        namespace=request.namespace or namespace_from("", parse(request.base_url or request.location).host),
+        base_url=request.base_url,
+        auth=tuple(Auth(**one) for one in asked.details["auth"]),
+        note=asked.message,
+        guarded=True,
+    )
 
 
 def in_order(names: Sequence[str], location: str) -> list[str]:
@@ -105,7 +130,7 @@ async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -
         where = display_url(request.location) or "the document"
         return SourceUnreachable(
             f"{where} could not be identified within {seconds:g} seconds",
-            hint="check that it is up, or pass its kind with --kind",
+            hint="check that it is up, or pass its `kind`",
             reason="timeout",
         )
     except ExecutorError as error:
@@ -129,7 +154,7 @@ def unrecognized_error(request: SourceRequest, refusals: Mapping[str, ExecutorEr
     tried = {name: error.message if error else "not of this kind" for name, error in refusals.items()}
     status = next((error for error in errors if error.details.get("reason") == "status"), None)
     said = f": it answered {status.details['upstream_status']}" if status is not None else ""
-    hint = f"tried: {', '.join(refusals)}; use the address of the document or endpoint itself, or pass --kind"
+    hint = f"tried: {', '.join(refusals)}; use the address of the document or endpoint itself, or pass its `kind`"
     return DocumentInvalid(
         f"nothing to connect was found at {where}{said}",
         hint=f"{status.hint} ({hint})" if status is not None else hint,

@@ -12,7 +12,7 @@ from executor.model.tool import Effect, Schema, Tool
 from executor.sources.source_request import SourceRequest
 
 # Namespaces of built-in tools; a source can't take them.
-RESERVED = frozenset({"discover", "describe", "executor", "tools"})
+RESERVED = frozenset({"agent", "discover", "describe", "executor", "tools"})
 # `reason` of a DocumentInvalid that a probe raises: it is of this kind by its own word, and broken.
 DAMAGED = "damaged"
 
@@ -29,7 +29,11 @@ class Auth:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What an address turned out to be, before anything is connected."""
+    """What an address turned out to be, before anything is connected.
+
+    `guarded`: it wants a credential, one of `auth`, before anything can be read. Then the `kind` is a guess at best.
+    `warning`: it is not quite what was asked for.
+    """
 
     kind: str
     location: str
@@ -39,6 +43,8 @@ class Probe:
     transport: str = ""
     auth: tuple[Auth, ...] = ()
     note: str = ""
+    guarded: bool = False
+    warning: str = ""
 
 
 class Kind(Protocol):
@@ -142,7 +148,7 @@ class Forgets(Protocol):
 # whenever the source is read again.
 DECIDING = (
     "location", "base_url", "given_base_url", "transport", "origins", "headers", "command", "environment", "directory",
-    "options", "allow_private", "static",
+    "options", "allow_private", "static", "edition",
 )  # fmt: skip
 
 

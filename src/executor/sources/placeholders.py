@@ -29,5 +29,5 @@ def note(url: str, variables: list[str] | None = None) -> str:
     """What to do about one; empty for an address that looks real."""
     if not url or not is_placeholder(url):
         return ""
-    by_name = "".join(f"--variable {name}=…, or " for name in (variables or [])[:3])
-    return f"{url} is a placeholder, so calls will fail: pass the real address with {by_name}--base-url URL"
+    by_name = "".join(f"`variables.{name}` or " for name in (variables or [])[:3])
+    return f"{url} is a placeholder, so calls will fail: pass the real address with {by_name}`baseUrl`"

@@ -30,6 +30,7 @@ class Surroundings:
     state_dir: Path
     on_changed: Callable[[str], None]
     mcp_seconds: tuple[float, float] = (60.0, 1800.0)  # of a call: without news, and in all
+    mcp_review: str = "writes"  # which changed tools of MCP servers wait for a review, where a source does not say
 
 
 Make = Callable[[Surroundings], Kind]
@@ -51,9 +52,10 @@ class Kinds:
         made: Mapping[str, Kind] | None = None,
         *,
         mcp_seconds: tuple[float, float] = (60.0, 1800.0),
+        mcp_review: str = "writes",
     ) -> None:
         self.on_changed: Callable[[str], None] = lambda source_id: None
-        self._surroundings = Surroundings(egress, state_dir, self._on_changed, mcp_seconds)
+        self._surroundings = Surroundings(egress, state_dir, self._on_changed, mcp_seconds, mcp_review)
         self._made: dict[str, Kind] = dict(made or {})
         self._only = made is not None
         self._makers: dict[str, Make] | None = None
@@ -118,7 +120,8 @@ def built_in(where: str) -> Make:
 
 def arguments(name: str, surroundings: Surroundings) -> tuple[Any, ...]:
     if name == "Mcp":
-        return surroundings.egress, surroundings.state_dir, surroundings.on_changed, surroundings.mcp_seconds
+        here = surroundings
+        return here.egress, here.state_dir, here.on_changed, here.mcp_seconds, here.mcp_review
     return (surroundings.egress,)
 
 

@@ -39,7 +39,8 @@ class Consent:
     `by_operator`: that was the operator of this installation, who alone decides what runs on its machine. `by_code`:
     submitted code asked, and people have seen only the request. `inherit_policies`: an administrator agreed that the
     policies which allow calls in its namespace apply to it too. `approval_defaults`: what an administrator wants to
-    happen to calls that no policy decides about; submitted code has no say in it.
+    happen to calls that no policy decides about; submitted code has no say in it. `by_stranger`: no one vouches for
+    those who agreed, so only a service at a public address is read, once.
     """
 
     private_network: bool = False
@@ -47,6 +48,7 @@ class Consent:
     runs_code: bool = False
     by_operator: bool = False
     by_code: bool = False
+    by_stranger: bool = False
     inherit_policies: bool = False
     approval_defaults: ApprovalDefaults = field(default_factory=dict)
 
@@ -60,12 +62,14 @@ class Previous:
     """For a refresh: what the last reading left.
 
     `validators` are for a conditional request. `names` are the names its tools have (`group.name`, without the
-    namespace) by the operation they belong to (`tool.binding["operation"]`), so that they stay.
+    namespace) by the operation they belong to (`tool.binding["operation"]`), so that they stay. With `is_edited` people
+    have changed its settings, and what the request names now is agreed to as for a new source.
     """
 
     source_id: str = ""
     validators: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    is_edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,9 @@ class SourceRequest(OldRequestNames):
     `location` is a URL or the path of a file, `document` the file's content when a client uploads it. `command` is the
     command line of a server that speaks over standard input and output. Without a `kind` the address is probed.
     `headers` go with every request of the source. `choice` says which of its tools are wanted; the catalog leaves the
-    others out. Only a source that is refreshed (`previous`) is read from a file on disk, because a new request's path
-    may come from anyone.
+    others out. `undetermined`: its kind is a guess, because it wants a credential before it says what it is. Only a
+    source that is refreshed (`previous`) is read from a file on disk, because a new request's path may come from
+    anyone.
     """
 
     kind: str = ""
@@ -109,9 +114,15 @@ class SourceRequest(OldRequestNames):
     headers: tuple[tuple[str, str], ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     choice: Choice = ALL_TOOLS
+    undetermined: bool = False
     consented: Consent = field(default_factory=Consent)
     previous: Previous | None = None
     context: ReadContext = field(default_factory=ReadContext)
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing that it names has been agreed to before."""
+        return self.previous is None or self.previous.is_edited
 
     @property
     def validators(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from executor.model.lookalikes import looks_like
+from executor.network.lookalikes import looks_like
 from executor.sources.kind import RESERVED
 
 MAX_LENGTH = 64

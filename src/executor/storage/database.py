@@ -2,31 +2,39 @@
 
 Everything that is queued while a commit is under way shares the next one; a failing job rolls back alone. Jobs are
 committed in the order in which they were queued, so a later job's success says that the earlier ones are durable too.
+This is the contract, and SQLite's way to keep it; `executor.storage.postgres` has PostgreSQL's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import queue
+import sqlite3
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-from executor.errors import Busy, DataDirectoryUnusable, StorageDamaged, StorageError, StorageFull
+from executor.errors import Busy, DatabaseOutdated, DataDirectoryUnusable, StorageDamaged, StorageError, StorageFull
 from executor.model.event import Announcement
 from executor.storage.bounded_reads import stopping_after, took_too_long
 from executor.storage.executions.event_chain import Heads
 from executor.storage.integrity import damage_error, is_damage
+from executor.telemetry.metrics import COMMITS, WRITES
+
+if TYPE_CHECKING:
+    from executor.storage.postgres.processes import Processes
 
 
 # Moving what was written into the database file, beside the writer instead of in one of its commits.
@@ -55,10 +63,13 @@ PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_stor
 class Queued:
     job: Job
     future: asyncio.Future[Any]
+    execution_id: str = ""
 
 
 class Database:
     """`write` and `read` take a function of a connection and run it in a thread, inside one transaction."""
+
+    processes: Processes | None = None  # that share the database; SQLite has one
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -66,25 +77,46 @@ class Database:
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
-        self._writer = threading.Thread(target=self._write_forever, name="writer", daemon=True)
         self._searchers = ThreadPoolExecutor(SEARCHES, thread_name_prefix="search")
         self._scanners = ThreadPoolExecutor(SCANS, thread_name_prefix="scan")
         self._searching = asyncio.Semaphore(SEARCHES)
         self._scanning = 0
         self._closed = False
-        self.damage: StorageDamaged | None = None
-        self._writer.start()
+        self.damage: StorageError | None = None
+        self._start_writing()
 
-    def write(self, job: Callable[[Connection], T]) -> asyncio.Future[T]:
-        """Queue a job at once; the future ends after its commit."""
+    @property
+    def version(self) -> str:
+        """As people say it: `SQLite 3.40.1`."""
+        return f"SQLite {self.engine.dialect.dbapi.sqlite_version}"  # type: ignore[union-attr]  # it is connected
+
+    def write(self, job: Callable[[Connection], T], *, execution_id: str = "") -> asyncio.Future[T]:
+        """Queue a job at once; the future ends after its commit. `execution_id` is the only one whose row it locks."""
         future: asyncio.Future[T] = self._loop.create_future()
         if self._closed:
             future.set_exception(StorageError("the database is closed", hint="start the daemon again"))
         elif self.damage is not None:
             future.set_exception(again(self.damage))
         else:
-            self._queue.put(Queued(job, future))
+            self._enqueue(Queued(job, future, execution_id))
         return future
+
+    def _start_writing(self) -> None:
+        self._writer = threading.Thread(target=self._write_forever, name="writer", daemon=True)
+        self._writer.start()
+
+    def _enqueue(self, item: Queued) -> None:
+        self._queue.put(item)
+
+    def _stop_writing(self) -> None:
+        """When everything that is queued is written."""
+        self._queue.put(None)
+        self._writer.join()
+
+    @property
+    def queue_length(self) -> int:
+        """Writes that wait for their commit, about."""
+        return self._queue.qsize()
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         return await self._loop.run_in_executor(self._readers, self._read, job)
@@ -126,8 +158,7 @@ class Database:
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._queue.put(None)
-            await self._loop.run_in_executor(None, self._writer.join)
+            await self._loop.run_in_executor(None, self._stop_writing)
             for threads in (self._readers, self._searchers, self._scanners):
                 threads.shutdown(wait=True, cancel_futures=True)
             self.engine.dispose()
@@ -136,10 +167,13 @@ class Database:
         if self.damage is not None:
             raise again(self.damage)
         try:
-            with self.engine.connect() as connection:
+            with self._connect_reader() as connection:
                 return job(connection)
         except DBAPIError as error:
             raise self._failure(error) from error
+
+    def _connect_reader(self) -> Connection:
+        return self.engine.connect()
 
     def _failure(self, error: DBAPIError) -> Exception:
         """Once damage was met, nothing more is read or written: half an answer would pass for a whole one."""
@@ -161,7 +195,7 @@ class Database:
             raise
 
     def _write_forever(self) -> None:
-        with self.engine.connect().execution_options(writes=True) as connection:
+        with connect_to_write(self.engine) as connection:
             connection.info["chains"] = Heads()
             while (group := self._next_group()) is not None:
                 self._commit(connection, group)
@@ -187,6 +221,7 @@ class Database:
         connection.info["new_events"] = new_events
         heads: Heads = connection.info["chains"]
         outcomes: list[tuple[Queued, Any, BaseException | None]] = []
+        began = time.perf_counter()
         try:
             with connection.begin():
                 for item in group:
@@ -197,12 +232,13 @@ class Database:
             outcomes = [(item, None, failure) for item in group]
             new_events = []
             heads.forget()
+        note_commit(began, len(group))
         self._note_damage(outcomes)
         self._loop.call_soon_threadsafe(self._finish, outcomes, new_events)
 
     def _note_damage(self, outcomes: list[tuple[Queued, Any, BaseException | None]]) -> None:
         for _, _, error in outcomes:
-            if isinstance(error, StorageDamaged):
+            if isinstance(error, StorageDamaged | DatabaseOutdated):
                 self.damage = error
 
     def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:
@@ -215,6 +251,11 @@ class Database:
                 item.future.set_result(value)
             else:
                 item.future.set_exception(error)
+
+
+def note_commit(began: float, writes: int) -> None:
+    COMMITS.observe(time.perf_counter() - began)
+    WRITES.add(amount=writes)
 
 
 def run_job(connection: Connection, job: Job, *, alone: bool) -> tuple[Any, BaseException | None]:
@@ -241,10 +282,16 @@ def job_result(connection: Connection, job: Job) -> tuple[Any, BaseException | N
 
 
 class Compiler(SQLiteCompiler):
-    """Writes `with_hint` down: which index a statement must take, whatever the statistics say."""
+    """Writes `with_hint` down: which index a statement must take, whatever the statistics say.
+
+    Locks are written as comments. The one writer needs none, but tests see by them where another database waits.
+    """
 
     def get_from_hint_text(self, table: Any, text: Any) -> Any:
         return text
+
+    def for_update_clause(self, select: Any, **options: Any) -> str:
+        return " /* FOR UPDATE */"
 
 
 def open_engine(path: Path) -> Engine:
@@ -258,6 +305,7 @@ def open_engine(path: Path) -> Engine:
     )
 
     engine.dialect.statement_compiler = Compiler
+    engine.dialect.do_begin = begin  # type: ignore[assignment, method-assign]  # a listener costs every statement
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, record: Any) -> None:
@@ -265,20 +313,35 @@ def open_engine(path: Path) -> Engine:
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
     return engine
 
 
-def again(damage: StorageDamaged) -> StorageDamaged:
+@contextmanager
+def connect_to_write(engine: Engine) -> Iterator[Connection]:
+    """Its transactions take the write lock when they begin."""
+    with engine.connect() as connection:
+        connection.info["writes"] = True
+        try:
+            yield connection
+        finally:
+            del connection.info["writes"]
+
+
+def begin(connection: PoolProxiedConnection) -> None:
+    writes = connection.info.get("writes", False)
+    cast(sqlite3.Connection, connection.dbapi_connection).execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def again(damage: StorageError) -> StorageError:
     """For one more waiter: an error that several raise would collect the tracebacks of all."""
-    return StorageDamaged(damage.message, hint=damage.hint)
+    return type(damage)(damage.message, hint=damage.hint)
 
 
 def storage_error(error: DBAPIError) -> Exception:
+    if hasattr(error.orig, "sqlstate"):
+        from executor.storage.postgres import failures
+
+        return failures.storage_error(error)
     text = str(error.orig)
     if is_damage(text):
         return damage_error(text)

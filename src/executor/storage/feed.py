@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from executor.errors import StorageError
 from executor.model.event import Announcement, Batch, Event
 from executor.storage.database import Database
 from executor.storage.executions import events
 
+if TYPE_CHECKING:
+    from executor.storage.postgres.notices import Notices
+
 PAGE = 500
 KEPT = 1_000  # events in memory, of each workspace or execution that is followed
 SLICE = 25  # followers woken at a time, so that others are served in between
 PAUSE = 0.0005  # seconds per follower between two deliveries: many followers get many events at once instead
 LONGEST_PAUSE = 0.5
+DECISIVE = ("policy.added", "source.refreshed", "connection.added", "agent.created")
+LOOK_SECONDS = 2.0  # where other processes write too
 Key = tuple[str, str | None]
 
 
@@ -27,12 +34,44 @@ class Feed:
         self._database = database
         self._tails: dict[Key, Tail] = {}
         self._listeners: list[Callable[[Announcement], None]] = []
+        self._on_gap: list[Callable[[], None]] = []
+        self._notices: Notices | None = None
         self._closed = False
         database.on_events = self._publish
 
-    def listen(self, listener: Callable[[Announcement], None]) -> None:
-        """Call `listener` for every committed event, in commit order, before the writer's own caller continues."""
+    def listen(self, listener: Callable[[Announcement], None], on_gap: Callable[[], None] | None = None) -> None:
+        """Call `listener` for every committed event, in commit order, before the writer's own caller continues.
+
+        Where several processes share the database, what others committed comes a moment later, and may be missed: then
+        `on_gap` is called, and everything that is remembered may be old.
+        """
         self._listeners.append(listener)
+        if on_gap is not None:
+            self._on_gap.append(on_gap)
+
+    async def join(self) -> None:
+        """From now on, hear what other processes commit."""
+        processes = self._database.processes
+        if processes is not None:
+            from executor.storage.postgres.notices import Notices
+
+            self._notices = Notices(processes.url, self._deliver, self.forget)
+
+    def forget(self) -> None:
+        """Something may have been missed: nothing that is remembered is kept."""
+        for forget in self._on_gap:
+            forget()
+        for tail in self._tails.values():
+            tail.fresh.set()
+
+    def forget_workspace(self, workspace_id: str) -> None:
+        """What decides about its calls has changed, in whatever way: as if each of these had been announced."""
+        self._deliver([Announcement(workspace_id, "", type) for type in DECISIVE])
+
+    async def leave(self) -> None:
+        if self._notices is not None:
+            await self._notices.close()
+            self._notices = None
 
     def close(self) -> None:
         self._closed = True
@@ -40,6 +79,11 @@ class Feed:
             tail.close()
 
     def _publish(self, committed: list[Announcement]) -> None:
+        if self._notices is not None:
+            self._notices.announce(committed)
+        self._deliver(committed)
+
+    def _deliver(self, committed: list[Announcement]) -> None:
         for announcement in committed:
             for listener in self._listeners:
                 listener(announcement)
@@ -125,7 +169,7 @@ class Tail:
             )
             self._begin()
             while True:
-                await self.fresh.wait()
+                await self._news()
                 self.fresh.clear()
                 while found := await self.read(last):
                     last = found[-1].id
@@ -137,6 +181,14 @@ class Tail:
             await self._wake()
         finally:
             self._begin()
+
+    async def _news(self) -> None:
+        if self._database.processes is None:
+            await self.fresh.wait()
+            return
+        with suppress(TimeoutError):  # a process that ends right after a commit announces nothing
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self.fresh.wait()
 
     def _begin(self) -> None:
         if not self.begun.done():

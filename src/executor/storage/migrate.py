@@ -14,14 +14,18 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from executor.errors import DataDirectoryUnusable, NewerDatabase
-from executor.storage.database import open_engine, storage_error
-from executor.storage.tables import access  # noqa: F401 - its tables belong to the metadata
+from executor.storage.database import connect_to_write, open_engine, storage_error
+from executor.storage.tables import access, cluster, model_usage, sessions, webhooks  # noqa: F401 - their tables are in the metadata
 from executor.storage.tables.core import metadata
 
-HEAD = "0016"
-KNOWN = (
+HEAD = "0049"
+# The oldest version, by its newest revision, that can use the schema of HEAD: its processes run beside this version's
+# during an upgrade. A migration that only adds leaves it; one that removes or renames something raises it.
+USABLE_SINCE = "0046"
+KNOWN = (  # in their order
     *("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009"),
-    *("0012", "0011", "0010", "0013", "0014", "0015", "0016"),
+    *("0012", "0011", "0010", "0013", "0014", "0015", "0016", "0020", "0022", "0026", "0030", "0032", "0034", "0035"),
+    *("0040", "0045", "0046", "0049"),
 )
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Alembic's own table, exactly as it would make it.
@@ -58,13 +62,15 @@ def prepare_file(path: Path) -> None:
 def migrate(engine: Engine) -> bool:
     """True if the schema was changed."""
     try:
-        with engine.connect().execution_options(writes=True) as connection, connection.begin():
-            return _migrate(connection)
+        with connect_to_write(engine) as connection, connection.begin():
+            return migrate_in(connection)
     except DBAPIError as error:
         raise storage_error(error) from error
 
 
 def current_revision(connection: Connection) -> str | None:
+    if connection.dialect.name == "postgresql" and not _has_version(connection):
+        return None  # where a failing statement would end the transaction
     try:
         row = connection.execute(sa.select(VERSION.c.version_num)).first()
     except OperationalError as error:
@@ -74,7 +80,12 @@ def current_revision(connection: Connection) -> str | None:
     return str(row[0]) if row else None
 
 
-def _migrate(connection: Connection) -> bool:
+def _has_version(connection: Connection) -> bool:
+    return connection.execute(sa.select(sa.func.to_regclass(VERSION.name).is_not(None))).scalar_one()
+
+
+def migrate_in(connection: Connection) -> bool:
+    """In the caller's transaction. True if the schema was changed."""
     present = current_revision(connection)
     if present == HEAD:
         return False

@@ -51,7 +51,7 @@ class ReadCache(Generic[K, V]):
             if announcement.type.startswith(types):
                 self.drop(key_of(announcement))
 
-        feed.listen(hear)
+        feed.listen(hear, self.clear)
 
     def drop(self, key: K) -> None:
         self._changes += 1

@@ -61,6 +61,19 @@ def _compile_signed(element: Unindexed, compiler: SQLCompiler, **options: Any) -
     return f"+{compiler.process(element.column, **options)}"
 
 
+class Position(sa.sql.functions.GenericFunction[int]):
+    """Where a text begins in another one, 0 if it is not in there."""
+
+    type = sa.Integer()
+    name = "instr"
+    inherit_cache = True
+
+
+@compiles(Position, "postgresql")
+def _compile_position(element: Position, compiler: SQLCompiler, **options: Any) -> str:
+    return f"strpos{compiler.process(element.clause_expr, **options)}"
+
+
 def stream_of(table: sa.Table, key: sa.ColumnElement[Any], *columns: sa.ColumnElement[Any]) -> Prepared:
     """Keys of the rows that have `v0`, `v1` … in `columns`, from below `before` down to `first`."""
     same = (column == sa.bindparam(f"v{number}") for number, column in enumerate(columns))
@@ -100,10 +113,11 @@ def page(streams: Sequence[Fetch[Key]], before: Key, limit: int, fits: Fits[Key]
 def distinct_values(c: Connection, following: Prepared, workspace_id: str, begin: str, end: str) -> Iterator[str]:
     """The values of an indexed column from `begin` up to `end`, each found by one step from the one before."""
     values = {"w": workspace_id, "after": begin, "end": end}
+    least = "\1" if c.dialect.name == "postgresql" else "\0"  # the first character that a text can have
     found = following(c, values).scalar()
     while found is not None:
         yield found
-        found = following(c, {**values, "after": f"{found}\0"}).scalar()
+        found = following(c, {**values, "after": f"{found}{least}"}).scalar()
 
 
 def _walk(fetch: Fetch[Key], before: Key) -> Iterator[Key]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from executor.model.lookalikes import deceptive
+from executor.network.lookalikes import deceptive
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters and marks that draw nothing: Hangul fillers, Braille blank, combining grapheme joiner, variation selectors.

@@ -48,6 +48,7 @@ async def test_two_processes_make_one_refresh_between_them(harness: LoginHarness
         from pathlib import Path
         from executor.connections.oauth.logins import Logins
         from executor.secrets.master import FileKeeper
+        from executor.secrets.master_keys import KeptKeys
         from executor.secrets.sealing import Sealing
         from executor.secrets.secrets import Secrets
         from executor.network.client import Egress
@@ -56,7 +57,7 @@ async def test_two_processes_make_one_refresh_between_them(harness: LoginHarness
 
         async def main(path, connection_id, workspace_id):
             database = Database(open_engine(Path(path)))
-            secrets = Secrets(database, Sealing(FileKeeper(Path(path).parent)), {})
+            secrets = Secrets(database, Sealing(KeptKeys(FileKeeper(Path(path).parent))), {})
             egress = Egress()
             logins = Logins(database, secrets, egress, "http://127.0.0.1:8788")
             connection = await database.read(lambda c: connections.get(c, workspace_id, connection_id))
@@ -228,7 +229,7 @@ async def test_a_new_consent_during_a_refresh_wins_over_it(harness: LoginHarness
     def meanwhile(path: str, data: dict[str, str]) -> Answer | None:
         if data.get("grant_type") == "refresh_token":
             harness.authority.hook = before
-            asyncio.run_coroutine_threadsafe(harness.login(), loop).result(30)
+            asyncio.run_coroutine_threadsafe(harness.login(), loop).result(120)
         return None
 
     harness.authority.hook = meanwhile

@@ -83,7 +83,7 @@ async def test_a_client_given_by_an_operator_is_used_with_its_secret(harness: Lo
     assert harness.authority.ledger.tokens[-1].client_id == "app-1"
 
 
-async def test_a_registration_that_the_server_forgot_is_made_anew_by_the_next_login(harness: LoginHarness) -> None:
+async def test_a_registration_that_the_server_forgot_is_made_again_by_the_next_login(harness: LoginHarness) -> None:
     begun = await harness.begin()
     query = browse(begun.url)
     harness.authority.ledger.clients.clear()
@@ -135,7 +135,7 @@ async def test_a_name_that_is_none_is_refused(harness: LoginHarness) -> None:
 async def test_a_private_server_is_refused_until_an_operator_allows_it(harness: LoginHarness) -> None:
     with pytest.raises(OAuthFailed, match="private network") as refused:
         await harness.begin(allow="")
-    assert "--allow-server" in refused.value.hint
+    assert "allowServer" in refused.value.hint
     assert not harness.authority.ledger.asked
 
 

@@ -21,6 +21,7 @@ PROGRAM = textwrap.dedent(
     from executor.connections.oauth import access_tokens
     from executor.connections.oauth.logins import Logins
     from executor.secrets.master import FileKeeper
+    from executor.secrets.master_keys import KeptKeys
     from executor.secrets.sealing import Sealing
     from executor.secrets.secrets import Secrets
     from executor.network.client import Egress
@@ -31,7 +32,7 @@ PROGRAM = textwrap.dedent(
 
     async def main(path, connection_id, workspace_id):
         database = Database(open_engine(Path(path)))
-        secrets = Secrets(database, Sealing(FileKeeper(Path(path).parent)), {})
+        secrets = Secrets(database, Sealing(KeptKeys(FileKeeper(Path(path).parent))), {})
         logins = Logins(database, secrets, Egress(), "http://127.0.0.1:8788")
         connection = await database.read(lambda c: connections.get(c, workspace_id, connection_id))
         await logins.grants.access_token(connection)
@@ -46,7 +47,7 @@ async def killed_while_renewing(harness: LoginHarness, *, after_the_server_acted
     connection = await harness.connection()
     arrived, gone = threading.Event(), threading.Event()
 
-    def held(path: str, data: dict[str, str]) -> Answer | None:
+    def hold(path: str, data: dict[str, str]) -> Answer | None:
         if data.get("grant_type") != "refresh_token":
             return None
         harness.authority.hook = lambda path, data: None
@@ -57,7 +58,7 @@ async def killed_while_renewing(harness: LoginHarness, *, after_the_server_acted
         gone.wait(120)
         return 503, {}, {}
 
-    harness.authority.hook = held
+    harness.authority.hook = hold
     path = str(harness.database.engine.url.database)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROGRAM, path, connection.id, connection.workspace_id

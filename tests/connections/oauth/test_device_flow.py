@@ -81,7 +81,7 @@ async def test_a_login_by_device_is_its_starters_alone(harness: LoginHarness, cl
         await harness.logins.ask_device(other, shown.flow)
 
 
-async def test_a_code_that_nobody_types_in_runs_out(harness: LoginHarness, clock: Clock) -> None:
+async def test_a_code_that_no_one_types_in_runs_out(harness: LoginHarness, clock: Clock) -> None:
     shown = await harness.logins.begin_device(harness.operator, harness.wish())
     clock.wait(31 * 60)
     with pytest.raises(OAuthFailed, match="has expired"):

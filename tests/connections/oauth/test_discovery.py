@@ -134,7 +134,7 @@ async def test_a_command_has_no_login(harness: LoginHarness) -> None:
         await discover(harness, source)
 
 
-async def test_a_source_that_says_nothing_is_told_so(harness: LoginHarness) -> None:
+async def test_a_source_that_says_nothing_is_reported(harness: LoginHarness) -> None:
     with pytest.raises(OAuthFailed, match="does not say where"):
         await discover(harness, replace(harness.source, config={**harness.source.config, "auth": []}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield daemon
 
 
-@pytest.fixture
-def place(daemon: Daemon) -> Iterator[Place]:
+@contextmanager
+def running_place(daemon: Daemon) -> Iterator[Place]:
     with (
         listening(Authority) as authority,
         listening(lambda origin: Service(origin, authority)) as service,
@@ -66,6 +67,12 @@ def place(daemon: Daemon) -> Iterator[Place]:
         assert added.status == 201, added.body
         yield Place(daemon, authority, service)
         daemon.request("DELETE", "/v1/sources/shop")
+
+
+@pytest.fixture
+def place(daemon: Daemon) -> Iterator[Place]:
+    with running_place(daemon) as place:
+        yield place
 
 
 def test_a_call_waits_for_a_login_and_goes_on_after_it(place: Place) -> None:

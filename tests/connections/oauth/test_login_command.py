@@ -92,7 +92,7 @@ def test_a_login_by_device_shows_the_code_and_asks_until_it_is_done(place: Place
     assert rest.startswith("connected shop (tv)")
 
 
-def test_client_credentials_need_nobody_and_take_the_secret_from_standard_input(place: Place) -> None:
+def test_client_credentials_need_no_one_and_take_the_secret_from_standard_input(place: Place) -> None:
     place.authority.ledger.clients["app"] = Client("app", "s3cret", (), "client_secret_basic")
     words = (*place.words, "--client-credentials", "--client-id", "app", "--with-secret", "--name", "robot", "--json")
     done = place.cli(*words, stdin="s3cret\n")
@@ -101,7 +101,7 @@ def test_client_credentials_need_nobody_and_take_the_secret_from_standard_input(
     assert "s3cret" not in done.out + done.err
 
 
-def test_what_the_server_refuses_is_told_with_a_next_step(place: Place) -> None:
+def test_what_the_server_refuses_is_reported_with_a_next_step(place: Place) -> None:
     done = place.cli("connections", "login", "nowhere")
     assert done.code == 1
     assert "no source 'nowhere'" in done.err
@@ -186,8 +186,7 @@ def test_in_a_terminal_the_browser_is_opened_and_the_run_goes_on(place: Place, c
         read_until(screen, "[g]o to the login")
         os.write(screen, f"{word}\n".encode())
         link = link_on(screen)
-        opened = wait_for(lambda: calendar.exists() and calendar.read_text())
-        assert link in Path(urlsplit(opened).path).read_text()
+        assert wait_for(lambda: calendar.exists() and link in Path(urlsplit(calendar.read_text()).path).read_text())
         assert browse(link) == 200
         assert process.wait(60) == exit_codes.COMPLETED
         assert process.stdout is not None

@@ -45,7 +45,7 @@ def test_the_terminal_names_every_server_and_asks(
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_nothing_is_confirmed_where_nobody_can_be_asked(as_json: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_confirmed_where_no_one_can_be_asked(as_json: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     daemon: Any = Daemon()
     monkeypatch.setattr(connections_login, "interactive", lambda: as_json)
     with pytest.raises(OAuthFailed, match="several servers"):

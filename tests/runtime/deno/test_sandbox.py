@@ -16,24 +16,14 @@ from executor.errors import Busy, SandboxLost
 from executor.runtime.deno import binary, probe
 from executor.runtime.deno.runtime import DenoRuntime
 from executor.runtime.protocol import Answer
-from tests.runtime.program_driver import CLOCK, drive, failure_of, first_step, outcome, program, value_of
+from tests.runtime.program_driver import CLOCK, SYNTAX_ERRORS, drive, failure_of, first_step, outcome, program, value_of
 from tests.runtime.test_hostile import DEEP, KILLERS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 
 
-@pytest.mark.parametrize(
-    ("code", "line", "column"),
-    [
-        ("let x = ;", 1, 9),
-        ("const a = 1;\nconst b: string = ;\n", 2, 19),
-        ("return 1 +", 1, 11),
-        ("if (true) {\n  return 1\n", 2, 11),
-        ("return 1 }", 1, 10),
-        ("```ts\nconst a = 1;\nlet x = ;\n```", 3, 9),
-    ],
-)
+@pytest.mark.parametrize(("code", "line", "column"), SYNTAX_ERRORS)
 async def test_places_of_syntax_errors_are_those_of_the_user(
     runtime: DenoRuntime, code: str, line: int, column: int
 ) -> None:
@@ -257,7 +247,9 @@ async def test_the_doctor_tells_what_the_process_is_sealed_with() -> None:
     assert {layer.name for layer in layers if layer.active} >= {"rlimits", "no new privileges", "seccomp"}
 
 
-async def test_a_program_that_does_not_start_is_told_and_not_tried_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_that_does_not_start_is_reported_and_not_tried_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(binary, "find", lambda: Path("/bin/false"))
     with pytest.raises(Busy) as caught:
         await DenoRuntime(processes=1).start()

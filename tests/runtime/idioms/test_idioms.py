@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -14,20 +13,18 @@ from executor.runtime.protocol import Step
 from executor.runtime.python import image
 from executor.runtime.python.runtime import PythonRuntime
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from tests.runtime.idioms import python, typescript
+from tests.runtime.idioms import python, python_programs, typescript, typescript_programs
+from tests.runtime.idioms.tools import new_tools
 from tests.runtime.idioms.typescript import HINT
-from tests.runtime.program_driver import Failed, drive
+from tests.runtime.program_driver import drive
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-LEAST = 90
+LEAST = 300
 DOCUMENT = Path(__file__).parents[3] / "docs" / "runtimes.md"
 
 
-def refuse(_: object) -> None:
-    raise Failed({"code": "gone", "message": "it's gone", "status": 410})
-
-
-TOOLS: dict[str, Any] = {"a.b": lambda given: given, "bad.one": refuse}
+TYPESCRIPT = typescript.IDIOMS | typescript_programs.PROGRAMS
+PYTHON = python.IDIOMS | python_programs.PROGRAMS
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -47,23 +44,23 @@ def check(step: Step, expected: object) -> None:
         assert json.loads(step.value or "null") == expected
 
 
-@pytest.mark.parametrize(("code", "expected"), typescript.IDIOMS.items(), ids=list(typescript.IDIOMS))
+@pytest.mark.parametrize(("code", "expected"), TYPESCRIPT.items(), ids=list(TYPESCRIPT))
 async def test_an_idiom_of_typescript_runs_or_is_refused_with_a_hint(
     runtime: TypeScriptRuntime, code: str, expected: object
 ) -> None:
-    check((await drive(runtime, code, TOOLS))[-1], expected)
+    check((await drive(runtime, code, new_tools()))[-1], expected)
 
 
-@pytest.mark.parametrize(("code", "expected"), python.IDIOMS.items(), ids=list(python.IDIOMS))
+@pytest.mark.parametrize(("code", "expected"), PYTHON.items(), ids=list(PYTHON))
 async def test_an_idiom_of_python_runs_or_is_refused_with_a_hint(
     interpreter: PythonRuntime, code: str, expected: object
 ) -> None:
-    check((await drive(interpreter, code, TOOLS))[-1], expected)
+    check((await drive(interpreter, code, new_tools()))[-1], expected)
 
 
 @pytest.mark.parametrize(
     ("language", "idioms"),
-    [("TypeScript", typescript.IDIOMS), ("Python", python.IDIOMS)],
+    [("TypeScript", TYPESCRIPT), ("Python", PYTHON)],
     ids=["typescript", "python"],
 )
 async def test_there_are_enough_idioms_and_the_figures_are_documented(language: str, idioms: dict[str, object]) -> None:

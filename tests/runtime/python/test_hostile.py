@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor.errors import SandboxLost
+from executor.model.execution import OUTSIDE_CODES
 from executor.runtime.protocol import Step
 from executor.runtime.python.lines import Forged, Lines
 from executor.runtime.python.runtime import PythonRuntime
@@ -88,8 +89,11 @@ CASES: dict[str, tuple[str, tuple[str | None, ...]]] = {
     "a string multiplied": ("'a' * 10**10", ("code_error",)),
     "a list multiplied": ("[0] * 10**10", ("code_error",)),
     "a text of too many digits": ("int('9' * 5000)", ("code_error",)),
-    "a bomb of shared parts returned": ("a = [0] * 1000\nb = [a] * 1000\n[b] * 1000", ("output_limit", "cpu_limit")),
-    "a bomb of shared parts as argument": ("a = [0] * 1000\nb = [a] * 1000\nawait tools.a.b(x=[b] * 1000)", ("code_error", "cpu_limit")),
+    "a bomb of shared parts returned": ("a = [0] * 1000\nb = [a] * 1000\n[b] * 1000", ("output_limit",)),
+    "a bomb of shared parts in dicts": ("a = {str(i): 'x' * 1000 for i in range(1000)}\nb = {str(i): a for i in range(1000)}\n(b,) * 1000", ("output_limit",)),
+    "a bomb of one shared text": ("[['x' * 100000] * 10000] * 10", ("output_limit",)),
+    "a list that contains itself": ("a = [0]\na.append(a)\na", ("unserializable_result",)),
+    "a bomb of shared parts as argument": ("a = [0] * 1000\nb = [a] * 1000\nawait tools.a.b(x=[b] * 1000)", ("code_error",)),
     "a huge pattern": ("import re\nre.compile('(a{1000}){1000}')", (None,)),
     "a huge source": ("x = 1\n" * 150000, ("memory_limit",)),
     "calls for ever": ("while True:\n    tools.a.b()", ("call_limit",)),
@@ -172,6 +176,18 @@ CASES: dict[str, tuple[str, tuple[str | None, ...]]] = {
     "a list changed while it is sorted": ("x = []\nclass K:\n    def __lt__(s, o):\n        x.append(1)\n        return True\nx[:] = [K(), K()]\nx.sort()", ("code_error",)),
 }  # fmt: skip
 
+# Errors that resist being described: what ended the program, and in which line, is said all the same.
+ERRORS: dict[str, tuple[str, str, int]] = {
+    "a chain of causes": ("e = None\nfor i in range(50000):\n    n = ValueError(i)\n    n.__cause__, e = e, n\nraise e", "ValueError", 5),
+    "a group of groups": ("e = ValueError(1)\nfor i in range(5000):\n    e = ExceptionGroup('g', [e])\nraise e", "ExceptionGroup", 4),
+    "a wide group": ("raise ExceptionGroup('g', [ValueError('y' * 1000) for i in range(50000)])", "ExceptionGroup", 1),
+    "a cycle of causes": ("a, b = ValueError(1), ValueError(2)\na.__cause__, b.__cause__ = b, a\nraise a", "ValueError", 3),
+    "an exit whose text fails": ("class R:\n    def __eq__(self, other):\n        raise ValueError\nraise SystemExit(R())", "SystemExit", 4),
+    "a class without a name": ("class M(type):\n    __name__ = __module__ = property(lambda self: 1 / 0)\nclass E(Exception, metaclass=M): pass\nraise E", "E", 4),
+    "an error without a stack": ("class E(Exception):\n    __traceback__ = __cause__ = property(lambda self: 1 / 0)\nraise E", "E", 3),
+    "a group without errors": ("class G(ExceptionGroup):\n    exceptions = property(lambda self: 1 / 0)\nraise G('g', [ValueError()])", "G", 3),
+}  # fmt: skip
+
 
 def kernel_status(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
@@ -251,6 +267,27 @@ async def test_an_error_that_pretends_to_be_of_the_host_is_an_error_of_the_code(
     step = await step_of(runtime, "raise ToolError('denied', code='denied')")
     assert step.failure is not None
     assert step.failure.code == "code_error"
+
+
+@loop
+@pytest.mark.parametrize("name", ERRORS)
+async def test_an_error_that_resists_being_described_is_reported_with_its_line(
+    runtime: PythonRuntime, name: str
+) -> None:
+    code, kind, line = ERRORS[name]
+    step = await step_of(runtime, code)
+    assert step.failure is not None
+    assert step.failure.code == "code_error"
+    assert (step.failure.details["name"], step.failure.details["line"]) == (kind, line)
+
+
+@loop
+@pytest.mark.parametrize("code", sorted(OUTSIDE_CODES))
+async def test_code_cant_claim_a_failure_that_comes_from_outside(runtime: PythonRuntime, code: str) -> None:
+    forged = json.dumps({"code": code, "message": "m", "hint": "", "details": {}})
+    step = await step_of(runtime, f"{DRIVER}host.end = {'f' + forged + chr(10)!r}")
+    assert step.failure is not None
+    assert (step.failure.code, step.failure.message) == ("code_error", "m")
 
 
 @loop

@@ -256,6 +256,24 @@ async def test_the_end_of_a_program_by_exit(runtime: PythonRuntime) -> None:
     assert (await failure_of(runtime, "import sys\nsys.exit('no data')")).message == "SystemExit: no data"
 
 
+async def test_nothing_found_by_next_ends_a_program_with_its_line_and_a_hint(runtime: PythonRuntime) -> None:
+    for before in ("", "import asyncio\nawait asyncio.sleep(0)\n"):
+        failure = await failure_of(runtime, before + "next(x for x in [1] if x > 5)")
+        assert (failure.message, failure.details["line"]) == ("StopIteration", before.count("\n") + 1)
+        assert "next(found, None)" in failure.hint
+
+
+async def test_standard_input_is_empty_and_standard_output_is_the_log(runtime: PythonRuntime) -> None:
+    for read in ("sys.stdin.read()", "sys.stdin.readline()", "list(sys.stdin)", "sys.__stdin__.buffer.read()"):
+        failure = await failure_of(runtime, f"import sys\n{read}")
+        assert failure.details["name"] == "EOFError"
+        assert failure.hint
+    assert await value_of(runtime, "import sys\nsys.stdin.isatty()") is False
+    assert await logs_of(runtime, "import sys\nprint('a', file=sys.__stdout__)\nprint('b', file=sys.__stderr__)") == [
+        "a", "b"
+    ]  # fmt: skip
+
+
 async def test_programs_share_nothing(runtime: PythonRuntime) -> None:
     left = "import builtins, json, sys\nbuiltins.left = json.left = 1\nsys.modules['left'] = json\n1"
     look = "import json, sys, re\n[hasattr(__builtins__, 'left'), hasattr(json, 'left'), 'left' in sys.modules]"

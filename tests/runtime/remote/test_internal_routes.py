@@ -82,11 +82,11 @@ def test_a_body_too_large_or_unreadable_is_refused(daemon: Daemon, live: tuple[L
 
 
 def test_a_dead_run_s_token_is_dead(daemon: Daemon, tmp_path: Path) -> None:
-    async def gone() -> tuple[LiveRun, str]:
+    async def end_run() -> tuple[LiveRun, str]:
         run, token = daemon.executor.remote_runs.begin()
         daemon.executor.remote_runs.end(run)
         return run, token
 
-    answer = ask(daemon, *daemon.run(gone()))
+    answer = ask(daemon, *daemon.run(end_run()))
     assert answer.status == 401
     assert "run" in json.loads(answer.body)["detail"]

@@ -42,7 +42,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     yield server
     server.shutdown()
     server.server_close()
-    thread.join(10)
+    thread.join(120)
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_daemon_that_is_killed_leaves_no_run_behind_on_the_host(daemon: Daemon
     wait_for(lambda: ask(host)["runs"] == 0)
     daemon.start()
     view = wait_for_end(daemon, execution)
-    assert (view["status"], view["result"]) == ("completed", "1500")
+    assert (view["status"], view["result"]) == ("completed", "1500"), view
 
 
 def test_the_doctor_tells_of_the_host_whether_it_answers_or_not(tmp_path: Path, host: HostProcess) -> None:

@@ -114,7 +114,7 @@ async def test_a_run_that_was_given_up_takes_nothing_from_a_host_that_comes_back
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_answers_that_get_lost_on_their_way_are_told_again(runtime: RemoteRuntime, callback: Callback) -> None:
+async def test_answers_that_get_lost_on_their_way_are_sent_again(runtime: RemoteRuntime, callback: Callback) -> None:
     seen: list[int] = []
 
     def tool(arguments: dict[str, Any]) -> int:
@@ -159,7 +159,7 @@ async def test_a_large_step_passes(runtime: RemoteRuntime) -> None:
     "url",
     ["http://127.0.0.1:1", "http://localhost:1/", "http://10.1.2.3", "http://[::1]:2", "https://sandbox.example/x"],
 )
-def test_an_address_that_nobody_reads_along_is_taken(url: str) -> None:
+def test_an_address_that_no_one_reads_along_is_taken(url: str) -> None:
     assert address.check_url(url, "remote_url") == url.rstrip("/")
 
 

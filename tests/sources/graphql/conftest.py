@@ -18,7 +18,7 @@ Call = Callable[..., Awaitable[Any]]
 
 @pytest.fixture
 async def kind(egress: Egress) -> AsyncIterator[GraphQL]:
-    yield GraphQL(egress, load_seconds=60.0, call_seconds=5.0, answer_bytes=100_000)
+    yield GraphQL(egress, load_seconds=60.0, call_seconds=60.0, answer_bytes=100_000)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ async def test_arguments_and_results_fit_their_schemas(
         ("mutation.createPost", {"input": {"title": "T"}}),
     ],
 )
-async def test_arguments_that_do_not_fit_are_told_by_the_schema(
+async def test_arguments_that_do_not_fit_are_reported_by_the_schema(
     loaded: Loaded, name: str, arguments: dict[str, Any]
 ) -> None:
     validator = jsonschema_rs.validator_for(with_definitions(tool_of(loaded, name).input_schema, loaded))

@@ -43,8 +43,8 @@ async def test_an_endpoint_that_wants_a_login_says_so(kind: GraphQL, upstream: U
     upstream.routes["/graphql"] = as_json({"message": "no"}, status, **{"WWW-Authenticate": 'Bearer realm="x"'})
     found = await kind.probe(request_for(upstream))
     assert found is not None
-    assert [(one.name, one.type) for one in found.auth] == [("authorization", "http-bearer")]
-    assert found.note
+    assert [(one.name, one.type) for one in found.auth] == [("bearer", "http-bearer")]
+    assert found.guarded and str(status) in found.note
 
 
 async def test_errors_of_graphql_are_recognised_too(kind: GraphQL, upstream: Upstream) -> None:

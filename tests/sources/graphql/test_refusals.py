@@ -30,15 +30,15 @@ SCOPES = (
 
 
 @pytest.fixture
-def warned() -> list[str]:
+def warnings() -> list[str]:
     found: list[str] = []
     WARNINGS.set(found)
     return found
 
 
 class Connected:
-    def __init__(self, kind: GraphQL, loaded: Loaded, warned: list[str], service: MadeUp) -> None:
-        self.kind, self.loaded, self.warned, self.service = kind, loaded, warned, service
+    def __init__(self, kind: GraphQL, loaded: Loaded, warnings: list[str], service: MadeUp) -> None:
+        self.kind, self.loaded, self.warned, self.service = kind, loaded, warnings, service
 
     async def call(self, name: str, credential: Credential | None = None, /, **arguments: Any) -> Any:
         WARNINGS.set(self.warned)
@@ -53,14 +53,14 @@ class Connected:
 
 
 @pytest.fixture
-def connect(kind: GraphQL, upstream: Upstream, warned: list[str]) -> Callable[[str], Awaitable[Connected]]:
+def connect(kind: GraphQL, upstream: Upstream, warnings: list[str]) -> Callable[[str], Awaitable[Connected]]:
     async def load(sdl: str) -> Connected:
         service = MadeUp(sdl)
         upstream.routes["/graphql"] = service
         request = SourceRequest(
             location=upstream.url + "/graphql", namespace="it", consented=Consent(private_network=True)
         )
-        return Connected(kind, await kind.load(request), warned, service)
+        return Connected(kind, await kind.load(request), warnings, service)
 
     return load
 
@@ -95,7 +95,7 @@ async def test_the_next_call_does_not_ask_twice_and_still_says_so(connect: Conne
     assert "`email`" in it.warned[0]
 
 
-async def test_another_credential_is_asked_for_anew(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_credential_is_asked_for_again(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     it = await connect(FORGE)
     it.service.refuse = scopes
     await it.call("query.viewer")

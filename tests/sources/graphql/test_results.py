@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from executor.errors import ToolError
+from executor.network.client import Bounds
+from executor.sources.graphql.kind import GraphQL
 from tests.sources.graphql.conftest import Call
 from tests.sources.graphql.service import Service
 from tests.sources.upstream import Reply, Upstream, as_json
@@ -81,12 +83,15 @@ async def test_every_other_answer_is_a_typed_error(
     json.dumps(error.to_dict())
 
 
-async def test_a_service_that_hangs_up_or_never_answers_is_told_apart(call: Call, upstream: Upstream) -> None:
+async def test_a_service_that_hangs_up_or_never_answers_is_distinguished(
+    kind: GraphQL, call: Call, upstream: Upstream
+) -> None:
     upstream.routes["/graphql"] = lambda got, handler: None
     error = await failure(call, "mutation.deletePost", id="1")
     assert (error.tool_code, error.retryable) == ("upstream_unreachable", False)
     release = threading.Event()
-    upstream.routes["/graphql"] = lambda got, handler: (release.wait(10), None)[1]
+    kind._call_bounds = Bounds(seconds=3.0)
+    upstream.routes["/graphql"] = lambda got, handler: (release.wait(120), None)[1]
     error = await failure(call)
     release.set()
     assert (error.tool_code, error.retryable) == ("upstream_timeout", True)

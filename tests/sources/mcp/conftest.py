@@ -108,7 +108,7 @@ class McpConnector:
         return await self.to(SourceRequest(kind="mcp", location=url, consented=Consent(private_network=True), **more))
 
 
-LIMITS = Limits(call_seconds=20.0, list_seconds=20.0, open_seconds=20.0, start_seconds=30.0, answer_bytes=2_000_000)
+LIMITS = Limits(call_seconds=90.0, list_seconds=90.0, open_seconds=90.0, start_seconds=90.0, answer_bytes=2_000_000)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from executor.sources.mcp.kind import Mcp
 from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.mcp.conftest import HOSTILE, McpConnector
 from tests.support.conditions import until
+from tests.support.processes import is_alive
 
 
 async def test_a_command_is_never_started_without_consent(kind: Mcp, tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ async def test_a_command_that_never_answers_is_given_up_and_ended(connect_within
     await connect.kind.close()
 
 
-async def test_a_command_that_ends_at_once_is_told_with_its_last_words(connect: McpConnector) -> None:
+async def test_a_command_that_ends_at_once_is_reported_with_its_last_words(connect: McpConnector) -> None:
     with pytest.raises(SourceUnreachable) as ended:
         await connect.to_command(HOSTILE, "refuses")
     assert "no licence" in ended.value.hint and "\x1b" not in ended.value.hint
@@ -130,15 +131,7 @@ async def test_closing_ends_everything_that_the_command_has_started(connect: Mcp
     child = int(log.read_text().split()[-1])
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     await connect.kind.close()
-    await until(lambda: not alive(leader) and not alive(child))
-
-
-def alive(pid: int) -> bool:
-    """A process that has ended and only waits for its parent to look is not alive."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    await until(lambda: not is_alive(leader) and not is_alive(child))
 
 
 async def test_a_thousand_tools_in_pages_are_all_read(connect: McpConnector) -> None:
@@ -192,6 +185,6 @@ async def test_an_idle_connection_is_closed_and_opened_again_on_demand(
     connect = connect_within(idle_seconds=0.1)
     connected = await connect.to_command(HOSTILE, "calls")
     before = int(await connected.call("pid"))
-    await until(lambda: not alive(before))
+    await until(lambda: not is_alive(before))
     assert int(await connected.call("pid")) != before
     await connect.kind.close()

@@ -82,9 +82,9 @@ async def test_a_source_may_have_times_of_its_own(kind: Mcp, connect: McpConnect
     seen: list[tuple[float, float]] = []
     made = exchanges.Exchange.__init__
 
-    def note(self: Exchange, seconds: float, *, opens: bool = False, total: float = 0.0) -> None:
+    def note(self: Exchange, seconds: float, *, opens: bool = False, total: float = 0.0, **more: Any) -> None:
         seen.append((seconds, total))
-        made(self, seconds, opens=opens, total=total)
+        made(self, seconds, opens=opens, total=total, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Exchange, "__init__", note)

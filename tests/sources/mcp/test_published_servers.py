@@ -40,7 +40,7 @@ async def test_what_overwrites_is_destructive_and_what_only_reads_is_no_read(fil
     assert "read" not in effects.values()
 
 
-async def test_the_servers_own_refusal_is_told_in_its_words(files: Connected) -> None:
+async def test_the_servers_own_refusal_is_reported_in_its_words(files: Connected) -> None:
     with pytest.raises(ToolError, match="outside allowed directories") as denied:
         await files.call("read_text_file", path="/etc/hostname")
     assert denied.value.tool_code == "upstream_error" and not denied.value.retryable

@@ -51,7 +51,7 @@ class Server:
 
 @pytest.fixture
 async def kind() -> AsyncIterator[Mcp]:
-    egress = Egress(connect_seconds=5.0)
+    egress = Egress(connect_seconds=60.0)
     found = Mcp(egress)
     yield found
     await found.close()

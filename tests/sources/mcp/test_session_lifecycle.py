@@ -16,9 +16,9 @@ from executor.model.source import Source
 from executor.sources.mcp.kind import Mcp
 from executor.sources.source_request import Consent, SourceRequest
 from tests.sources.mcp.conftest import HOSTILE, REAL, everything, serving
-from tests.sources.mcp.test_hostile import alive
 from tests.support.catalogs import OpenCatalog, open_catalog
 from tests.support.conditions import until
+from tests.support.processes import is_alive
 
 
 class McpHarness(OpenCatalog):
@@ -91,9 +91,9 @@ async def test_a_removed_source_lets_go_of_its_process(harness: McpHarness, tmp_
     await until(lambda: len(log.read_text().split()) > 1)
     child = int(log.read_text().split()[-1])
     leader = int(await harness.call("family.pid")) if has_called else 0
-    assert alive(child)
+    assert is_alive(child)
     await harness.catalog.lifecycle.remove(harness.workspace, "family")
-    assert not alive(child) and not (leader and alive(leader))
+    assert not is_alive(child) and not (leader and is_alive(leader))
 
 
 async def test_a_removed_source_ends_its_session_with_the_server(harness: McpHarness, kind: Mcp) -> None:

@@ -35,10 +35,10 @@ def test_names_given_before_stay_and_do_not_depend_on_order() -> None:
 
 async def test_a_broken_tool_is_left_out_with_its_reason_and_the_others_work(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "broken")
-    assert list(connected.tools) == ["good"]
+    assert list(connected.tools) == ["good", "slow"]
     reasons = {one.where: one.reason for one in connected.loaded.skipped}
-    assert "twice" in reasons["good"] and "no input schema" in reasons["schemaless"] and "task" in reasons["slow"]
-    assert len(connected.loaded.skipped) == 6
+    assert "twice" in reasons["good"] and "no input schema" in reasons["schemaless"]
+    assert len(connected.loaded.skipped) == 5
 
 
 async def test_definitions_are_shared_where_equal_and_kept_apart_where_not(connect: McpConnector) -> None:
@@ -56,7 +56,7 @@ async def test_definitions_are_shared_where_equal_and_kept_apart_where_not(conne
         jsonschema_rs.Draft202012Validator({**tool.input_schema, "$defs": definitions})
 
 
-async def test_a_promised_answer_is_read_from_text_and_a_broken_promise_is_told(connect: McpConnector) -> None:
+async def test_a_promised_answer_is_read_from_text_and_a_broken_promise_is_reported(connect: McpConnector) -> None:
     connected = await connect.to_command(HOSTILE, "schemas")
     assert await connected.call("four", says='{"ok": true}') == {"ok": True}
     for words in ("fine", '{"no": 1}', "[1]"):

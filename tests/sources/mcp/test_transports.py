@@ -42,7 +42,7 @@ async def test_calls_share_one_session_also_when_they_are_made_at_the_same_time(
     assert sorted(counts, key=int) == [str(number) for number in range(1, 21)]
 
 
-async def test_an_elicitation_from_the_server_is_declined_and_the_call_continues(connected: Connected) -> None:
+async def test_an_elicitation_without_an_execution_is_refused_and_the_call_continues(connected: Connected) -> None:
     assert (await connected.call("ask")).startswith("declined")
 
 

@@ -82,7 +82,7 @@ def test_one_part_used_by_many_operations_can_not_fill_the_memory(monkeypatch: p
     assert "document is too complex" in loaded.skipped[-1].reason
 
 
-def test_many_schemas_of_one_name_are_told_apart_without_counting_anew() -> None:
+def test_many_schemas_of_one_name_are_distinguished_without_counting_again() -> None:
     schemas = {f"{n:b}".replace("0", "-").replace("1", "+"): {"type": "string"} for n in range(20_000)}
     whole = {"type": "object", "properties": {str(n): {"$ref": REF + name} for n, name in enumerate(schemas)}}
     loaded = load({"/x": {"get": {"responses": answers(whole)}}}, components={"schemas": schemas})
@@ -128,7 +128,7 @@ async def test_documents_that_are_being_read_leave_threads_to_everybody_else(
     assert len(results) == 40
 
 
-async def test_a_reading_that_nobody_waits_for_stops_by_itself(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reading_that_no_one_waits_for_stops_by_itself(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
     def build(*given: Any, stopped: Stopped) -> Loaded:

@@ -129,7 +129,7 @@ async def test_a_probe_raises_when_nothing_could_be_asked(kind: OpenApi, upstrea
 
 async def test_a_document_that_is_given_needs_no_asking(kind: OpenApi) -> None:
     found = await kind.probe(SourceRequest(location="o.json", document=json.dumps(DOCUMENT).encode()))
-    assert found is not None and found.base_url == "" and "--base-url" in found.note
+    assert found is not None and found.base_url == "" and "baseUrl" in found.note
     assert await kind.probe(SourceRequest(location="o.json", document=b"hello")) is None
 
 
@@ -141,7 +141,7 @@ async def test_a_document_that_is_given_needs_no_asking(kind: OpenApi) -> None:
         (b'swagger: "1.2"\npaths: {}\n', "Swagger 1.2"),
     ],
 )
-async def test_a_broken_document_is_told_what_is_wrong(
+async def test_a_broken_document_is_refused_with_what_is_wrong(
     kind: OpenApi, upstream: Upstream, text: bytes, said: str
 ) -> None:
     upstream.routes["/o.yaml"] = Reply(200, text)
@@ -196,7 +196,19 @@ async def test_a_page_that_links_to_a_page_of_the_document_leads_to_it(kind: Ope
     assert found is not None and found.location.endswith("/deep/one.json")
 
 
-@pytest.mark.parametrize(("status", "hint"), [(404, "openapi.json"), (401, "login"), (500, "check the address")])
+@pytest.mark.parametrize(("status", "is_warned"), [(404, True), (410, True), (200, False), (405, False)])
+async def test_a_document_beside_a_wrong_address_comes_with_a_warning(
+    kind: OpenApi, upstream: Upstream, status: int, is_warned: bool
+) -> None:
+    upstream.routes["/v2/openapi.yaml"] = Reply(status, b"nothing")
+    upstream.routes["/openapi.json"] = as_json(DOCUMENT)
+    found = await probe_place(kind, upstream, "/v2/openapi.yaml")
+    assert found is not None and found.location == f"{upstream.url}/openapi.json"
+    said = f"{upstream.url}/v2/openapi.yaml answered {status}; the document at {found.location} is used instead"
+    assert found.warning == (said if is_warned else "")
+
+
+@pytest.mark.parametrize(("status", "hint"), [(404, "openapi.json"), (500, "check the address")])
 async def test_the_status_of_an_address_is_said(egress: Egress, upstream: Upstream, status: int, hint: str) -> None:
     upstream.routes["/nope.yaml"] = Reply(status)
     request = SourceRequest(location=upstream.url + "/nope.yaml", consented=Consent(private_network=True))
@@ -206,10 +218,10 @@ async def test_the_status_of_an_address_is_said(egress: Egress, upstream: Upstre
 
 
 OTHERS = {
-    "a Postman collection": '{"info": {"schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}}',
+    "a Postman collection of an old format": '{"id": "1", "name": "A", "order": [], "requests": []}',
     "an Insomnia export": '{"_type": "export", "__export_format": 4, "resources": []}',
     "an AsyncAPI document": "asyncapi: 2.6.0\ninfo: {title: see the openapi one}\n",
-    "a Google Discovery document": '{"kind": "discovery#restDescription", "discoveryVersion": "v1"}',
+    "a list of Google APIs": '{"kind": "discovery#directoryList", "discoveryVersion": "v1", "items": []}',
     "a WSDL document": '<?xml version="1.0"?><definitions xmlns="http://schemas.xmlsoap.org/wsdl/"/>',
     "a RAML document": "#%RAML 1.0\ntitle: A\n",
     "an API Blueprint": "FORMAT: 1A\n# Things\n",

@@ -239,10 +239,10 @@ async def test_a_page_that_has_to_be_given_is_given_from_the_first(
 async def test_a_header_may_count_the_items(egress: Egress, upstream: Upstream, name: str) -> None:
     listed = List(egress, upstream, WINDOW, THINGS)
 
-    def counted(asked: Asked) -> Reply:
+    def answer_with_count(asked: Asked) -> Reply:
         return as_json(things(0, 4)[int(asked.get("offset", 0)) :][:2], **{name: "4"})
 
-    assert await listed.all(counted) == (things(0, 4), True)
+    assert await listed.all(answer_with_count) == (things(0, 4), True)
     assert len(listed.targets) == 2
     assert await listed.all(lambda asked: as_json(things(0, 2) if not asked else [], **{name: "4"})) == (
         things(0, 2),

@@ -84,7 +84,7 @@ def dripping() -> Iterator[Callable[[Got, Handler], None]]:
 @pytest.fixture
 def kind(egress: Egress, monkeypatch: pytest.MonkeyPatch) -> OpenApi:
     monkeypatch.setattr(parser, "MAX_BYTES", 1_000_000)
-    return OpenApi(egress, load_seconds=20, call_seconds=20, answer_bytes=100_000)
+    return OpenApi(egress, load_seconds=90, call_seconds=90, answer_bytes=100_000)
 
 
 async def load(kind: OpenApi, upstream: Upstream) -> Any:

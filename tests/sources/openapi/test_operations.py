@@ -84,7 +84,7 @@ def test_parameters_of_the_path_item_apply_unless_replaced() -> None:
     assert tool.input_schema["properties"] == {"a": {"type": "integer"}, "b": {}}
 
 
-def test_the_same_name_in_two_places_is_told_apart() -> None:
+def test_the_same_name_in_two_places_is_distinguished() -> None:
     parameters = [
         {"name": "id", "in": "query"},
         {"name": "id", "in": "path", "required": True},
@@ -94,7 +94,7 @@ def test_the_same_name_in_two_places_is_told_apart() -> None:
     assert list(tool.input_schema["properties"]) == ["id", "id_query", "body_query"]
 
 
-def test_a_path_parameter_that_nobody_declared_is_added() -> None:
+def test_a_path_parameter_that_no_one_declared_is_added() -> None:
     assert one_tool("/x/{id}", {}).input_schema["required"] == ["id"]
 
 

@@ -180,7 +180,7 @@ def test_bodies_are_accepted_flat_whole_or_mixed(schema: Any, arguments: dict[st
     assert outgoing.headers["Content-Type"] == "application/json"
 
 
-def test_an_optional_body_that_nobody_gave_is_not_sent() -> None:
+def test_an_optional_body_that_no_one_gave_is_not_sent() -> None:
     outgoing = request("/x", {"requestBody": json_body(OBJECT)}, {}, "post")
     assert outgoing.body is None and "Content-Type" not in outgoing.headers
 

@@ -30,7 +30,7 @@ def swagger(produces: list[str] | None, **response: Any) -> Loaded:
 @pytest.fixture
 async def call(upstream: Upstream) -> AsyncIterator[Call]:
     """Sends one call of an operation to the service."""
-    egress = Egress(connect_seconds=2.0)
+    egress = Egress(connect_seconds=60.0)
     kind = OpenApi(egress, call_seconds=60.0)
 
     async def send(operation: dict[str, Any], given: dict[str, Any] | None = None, method: str = "get") -> Any:
@@ -149,7 +149,7 @@ async def test_the_first_reasons_of_a_refusal_are_in_its_message(
 @pytest.mark.parametrize(
     "body", [{"a": 1}, "plain", [], {"errors": []}, {"detail": []}, {"errors": None, "x": [[[[[[]]]]]]}]
 )
-async def test_a_refusal_without_reasons_is_told_by_its_status(call: Call, upstream: Upstream, body: Any) -> None:
+async def test_a_refusal_without_reasons_is_reported_by_its_status(call: Call, upstream: Upstream, body: Any) -> None:
     upstream.routes["/thing"] = as_json(body, 422)
     with pytest.raises(ToolError, match=r"answered 422$"):
         await call({"responses": {"200": {"description": ""}}})

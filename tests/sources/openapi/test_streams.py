@@ -28,7 +28,7 @@ async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
 @pytest.fixture
 async def hasty(egress: Egress) -> AsyncIterator[OpenApi]:
     """Reads a stream for a moment only."""
-    yield OpenApi(egress, stream_seconds=2.0, answer_bytes=100_000)
+    yield OpenApi(egress, stream_seconds=4.0, answer_bytes=100_000)
 
 
 async def answer_of(kind: OpenApi, upstream: Upstream, reply: Any, responses: Any = EVENTS) -> Any:
@@ -76,7 +76,7 @@ def endless() -> Iterator[Callable[[str, str], Any]]:
         def reply(got: Got, handler: Handler) -> None:
             handler.wfile.write(f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n\r\n{text}".encode())
             handler.wfile.flush()
-            release.wait(10)
+            release.wait(120)
 
         return reply
 

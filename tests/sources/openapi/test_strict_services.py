@@ -34,7 +34,7 @@ async def send(upstream: Upstream, method: str, body: dict[str, Any] | None, giv
     operation = {**OK, "requestBody": body} if body else OK
     upstream.routes["/openapi.json"] = as_json(document({"/thing": {method: operation}}))
     upstream.routes["/thing"] = strict
-    egress = Egress(connect_seconds=2.0)
+    egress = Egress(connect_seconds=60.0)
     kind = OpenApi(egress, call_seconds=60.0)
     try:
         loaded = await kind.load(
@@ -103,7 +103,7 @@ async def test_a_redirect_adds_no_content_type(upstream: Upstream, method: str, 
     operation = {**OK, "requestBody": body} if body else OK
     upstream.routes["/openapi.json"] = as_json(document({"/thing": {method: operation}}))
     upstream.routes["/thing"] = move
-    egress = Egress(connect_seconds=2.0)
+    egress = Egress(connect_seconds=60.0)
     kind = OpenApi(egress, call_seconds=60.0)
     loaded = await kind.load(
         SourceRequest(location=upstream.url + "/openapi.json", consented=Consent(private_network=True))

@@ -51,7 +51,7 @@ def test_host_base_path_and_schemes_make_the_base_url(parts: dict[str, Any], exp
 def test_a_file_without_a_host_asks_for_the_base_url() -> None:
     with pytest.raises(DocumentInvalid) as caught:
         load({"/a": {"get": {}}}, location="old.json", host="")
-    assert "--base-url" in caught.value.hint
+    assert "baseUrl" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ async def tool_at(catalog: tuple[Catalog, str], name: str) -> Tool:
     return tool
 
 
-async def test_nothing_is_imported_before_somebody_agreed(catalog: tuple[Catalog, str]) -> None:
+async def test_nothing_is_imported_before_someone_agreed(catalog: tuple[Catalog, str]) -> None:
     import sys
 
     with pytest.raises(ConsentRequired, match=r"office\.letters"):

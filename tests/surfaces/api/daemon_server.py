@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import socket
 import threading
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,11 +18,12 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from executor.daemon.http_server import configuration, drop
+from executor.daemon.server.http_server import configuration, drop
 from executor.daemon.wiring.executor import Executor
 from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
 from executor.surfaces.app import App
+from tests.support import postgres
 from tests.support.conditions import wait_for
 from tests.support.messages import HasBody
 
@@ -87,11 +89,17 @@ class Daemon:
         async def await_it() -> Any:
             return await work
 
-        return asyncio.run_coroutine_threadsafe(await_it(), self.loop).result(60)
+        return asyncio.run_coroutine_threadsafe(await_it(), self.loop).result(240)
 
 
 @contextmanager
-def running_daemon(directory: Path, **changes: Any) -> Iterator[Daemon]:
+def running_daemon(
+    directory: Path, wrap: Callable[[App, Tokens], Any] = lambda app, tokens: app, **changes: Any
+) -> Iterator[Daemon]:
+    """`wrap` puts something in front of its surfaces."""
+    if os.environ.get("TEST_DATABASE") == "postgresql":  # to try all of these tests on it, by hand
+        server = postgres.server()
+        changes.setdefault("database_url", server.url(server.create_migrated()))
     listener = socket.socket(proto=socket.IPPROTO_TCP)  # without the protocol asyncio leaves Nagle on: 40 ms a request
     listener.bind(("127.0.0.1", 0))
     environment = {"EXECUTOR_DATA_DIR": str(directory), "EXECUTOR_CONFIG": str(directory / "config.toml")}
@@ -99,7 +107,7 @@ def running_daemon(directory: Path, **changes: Any) -> Iterator[Daemon]:
     settings = replace(Settings.load(environment), port=listener.getsockname()[1], workers=1, **changes)
     settings.state_dir.mkdir(parents=True, exist_ok=True)
     started: list[Any] = []
-    thread = threading.Thread(target=_serve, args=(settings, listener, started), daemon=True)
+    thread = threading.Thread(target=_serve, args=(settings, listener, started, wrap), daemon=True)
     thread.start()
     wait_for(lambda: started)
     outcome = started[0]
@@ -112,11 +120,11 @@ def running_daemon(directory: Path, **changes: Any) -> Iterator[Daemon]:
     finally:
         daemon.loop.call_soon_threadsafe(daemon.app.state.streams.close)
         server.should_exit = True
-        thread.join(30)
+        thread.join(120)
         listener.close()
 
 
-def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> None:
+def _serve(settings: Settings, listener: socket.socket, started: list[Any], wrap: Callable[[App, Tokens], Any]) -> None:
     async def serve() -> None:
         try:
             executor = await Executor.open(settings)
@@ -127,8 +135,8 @@ def _serve(settings: Settings, listener: socket.socket, started: list[Any]) -> N
             tokens = Tokens.load_or_create(settings.data_dir)
             front = App(settings, tokens)
             await front.load(executor)
-            server = uvicorn.Server(configuration(front))
-            app = front.api.result()
+            server = uvicorn.Server(configuration(wrap(front, tokens)))
+            app = await front.load_api()
             started.append((Daemon(executor, tokens, app, settings.port, asyncio.get_running_loop(), front), server))
             await server.serve(sockets=[listener])
             await drop(server.server_state.connections)
@@ -195,15 +203,15 @@ class Upstream(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running_upstream() -> Iterator[tuple[str, list[Any]]]:
+def running_upstream(host: str = "127.0.0.1") -> Iterator[tuple[str, list[Any]]]:
     made: list[Any] = []
     handler = type("Handler", (Upstream,), {"made": made})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer((host, 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", made
+        yield f"http://{host}:{server.server_address[1]}", made
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)

@@ -92,6 +92,20 @@ def anonymous(daemon: Daemon) -> Caller:
     return Caller(daemon, "anonymous", token)
 
 
+def visitor(daemon: Daemon, cookie: str = "") -> Caller:
+    """A browser without an account, in the workspace that it opened."""
+    daemon.executor.anonymous.starts.clear()
+    sent = {"Origin": daemon.url, "Sec-Fetch-Site": "same-origin", **({"Cookie": cookie} if cookie else {})}
+    entered = nobody(daemon).post("/v1/auth/anonymous/browser", **sent)
+    assert entered.status == 200, entered.body
+    return Caller(daemon, "visitor", cookie=entered.headers.get("set-cookie", cookie).partition(";")[0])
+
+
+def agent_of(visitor: Caller) -> Caller:
+    """The agent that a visitor handed its key."""
+    return Caller(visitor.daemon, "its agent", expect_created(visitor.post("/v1/auth/anonymous/key"))["accessToken"])
+
+
 def stranger(daemon: Daemon) -> Caller:
     """The owner of another organization, who has nothing to do with ours."""
     place = expect_created(operator(daemon).post("/v1/organizations", {"name": "Elsewhere"}))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 from executor.execution.builtins.tools import BUILTINS
-from executor.model.identity.permissions import ADMIN, AGENT, KEY, NEEDED, OPERATOR, OWNER, ROLES, Permission
+from executor.model.identity.permissions import ADMIN, AGENT, KEY, NEEDED, OPERATOR, OWNER, ROLES, STRANGER, Permission
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.surfaces.api.roles_table import endpoints
 
@@ -21,11 +21,13 @@ BEGIN, END = "<!-- matrix -->\n", "<!-- end of the matrix -->"
 
 @dataclass(frozen=True)
 class Who:
-    """`permissions` within the workspace that the act is about; `in_person` at a terminal or a browser of their own."""
+    """`permissions` within the workspace that the act is about; `in_person` at a terminal or a browser of their own;
+    `is_visitor` in a browser without an account."""
 
     name: str
     permissions: frozenset[Permission]
     in_person: bool = False
+    is_visitor: bool = False
     known: bool = True
 
     def meets(self, needs: tuple[str, ...] | None) -> bool:
@@ -33,7 +35,11 @@ class Who:
         if needs is None or not self.known:
             return needs is None
         return any(
-            need == "credential" or (self.in_person if need == "human" else need in self.permissions) for need in needs
+            need == "credential"
+            or (need == "human" and self.in_person)
+            or (need == "stranger" and self.is_visitor)
+            or need in self.permissions
+            for need in needs
         )
 
 
@@ -49,10 +55,12 @@ EVERYBODY = (
     Who("key", KEY),
     Who("agent", AGENT),
     Who("anonymous", AGENT),
+    Who("visitor", STRANGER | {"extend"}, is_visitor=True),
     Who(ELSEWHERE, ADMIN, in_person=True),
     Who("nobody", frozenset(), known=False),
 )
 SETTLED = ("decide",)
+PUBLIC_ADDRESS = "a public address in an anonymous workspace"
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class Row:
     for_programs: bool = False
 
     def admits(self, who: Who) -> bool:
-        if self.for_programs and who.in_person:
+        if self.for_programs and (who.in_person or who.is_visitor):
             return False
         return who.meets(self.needs) and set(self.also) <= who.permissions
 
@@ -101,6 +109,7 @@ def built_ins() -> Iterable[Row]:
             yield Row(
                 f"let `{tool.path}` run a command or a module", "API, web, CLI", SETTLED, (*tool.needs, "operate")
             )
+            yield Row(f"let `{tool.path}` connect {PUBLIC_ADDRESS}", "web", SETTLED, ("extend",))
 
 
 def surfaces_of(path: str) -> str:

@@ -13,6 +13,7 @@ from executor.surfaces.api.app import NOUNS, document
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "roles.md"
 BEGIN, END = "<!-- routes -->\n", "<!-- end of routes -->"
+VISITOR = "visitor"  # the browser of an anonymous workspace, which has no role
 OPERATOR = "operator"  # this installation's own account; no role gives what it needs
 RANKS: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
 SCOPES = ("discover", "execute", "read")
@@ -34,7 +35,7 @@ class Row:
         return self.least == "anyone"
 
     def admits(self, role: str) -> bool:
-        if self.is_public or self.least == OPERATOR:
+        if self.is_public or self.least in (OPERATOR, VISITOR):
             return self.is_public
         return RANKS.index(role) >= RANKS.index(self.least)  # type: ignore[arg-type]
 
@@ -61,6 +62,8 @@ def expected_rows() -> list[Row]:
 def _row(method: str, path: str, needs: tuple[str, ...] | None) -> Row:
     if needs is None:
         return Row(method, path, "anyone", True, frozenset(SCOPES))
+    if needs == ("stranger",):
+        return Row(method, path, VISITOR, False, frozenset())
     anybody, in_person = "credential" in needs, "human" in needs
     held = [role for role in RANKS if anybody or in_person or ROLES[role] & set(needs)] or [OPERATOR]
     agents = anybody or bool(AGENT & set(needs))

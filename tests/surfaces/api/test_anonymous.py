@@ -124,7 +124,7 @@ def test_left_to_itself_only_a_daemon_on_loopback_takes_strangers(setting: str, 
     assert Settings.load(environment).admits_anonymous is admitted
 
 
-def test_switched_off_nobody_comes_in_and_those_inside_are_out(tmp_path: Path) -> None:
+def test_switched_off_no_one_comes_in_and_those_inside_are_out(tmp_path: Path) -> None:
     with running_daemon(tmp_path) as daemon:
         inside = identities.anonymous(daemon)
         assert inside.get("/v1/auth/whoami").status == 200

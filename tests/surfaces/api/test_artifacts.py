@@ -35,7 +35,7 @@ def file(daemon: Daemon, data: bytes, media_type: str, name: str) -> Any:
     return next(one for one in listed if one["id"] != view["artifact"]["id"])
 
 
-def test_an_execution_is_told_whole_unless_a_preview_is_asked_for(daemon: Daemon, large: Any) -> None:
+def test_an_execution_is_shown_whole_unless_a_preview_is_asked_for(daemon: Daemon, large: Any) -> None:
     path = f"/v1/executions/{large['executionId']}"
     whole, cut = daemon.get(path).json, daemon.get(f"{path}?result=preview").json
     assert len(large["result"]) == len(whole["result"]) == 9_000
@@ -69,7 +69,7 @@ def test_pages_follow_each_other(daemon: Daemon) -> None:
     assert len(seen) == len(set(seen)) >= 3 and seen == sorted(seen, reverse=True)
 
 
-def test_large_results_of_calls_are_told_whole_or_as_a_preview(daemon: Daemon) -> None:
+def test_large_results_of_calls_are_shown_whole_or_as_a_preview(daemon: Daemon) -> None:
     with running_upstream() as (address, made):
         identities.expect_created(
             daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})

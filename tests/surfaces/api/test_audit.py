@@ -30,7 +30,7 @@ def test_a_decision_is_recorded_with_who_when_from_where_and_what_exactly(daemon
     assert (settled["settledBy"], settled["settledFrom"]) == (event["actorId"], event["origin"])
 
 
-def test_what_code_does_is_recorded_as_done_by_whoever_submitted_it(daemon: Daemon, shop: list[Any]) -> None:
+def test_what_code_does_is_recorded_as_done_by_the_actor_that_submitted_it(daemon: Daemon, shop: list[Any]) -> None:
     view = daemon.execute(
         """const any: any = tools;
            for (const act of [
@@ -75,11 +75,11 @@ def test_connecting_and_removing_a_source_is_recorded_with_its_actor(daemon: Dae
 def test_a_refused_request_is_recorded(daemon: Daemon, role: str, path: str, status: int, code: str) -> None:
     assert daemon.get(path, role=role).status == status
 
-    def told() -> list[Any]:
+    def find_refusals() -> list[Any]:
         refused = audit(daemon, type="request.refused")
         return [one for one in refused if one["data"]["path"] == path.partition("?")[0] and one["data"]["code"] == code]
 
-    event = wait_for(told)[0]
+    event = wait_for(find_refusals)[0]
     assert (event["data"]["status"], event["data"]["address"]) == (status, "127.0.0.1")
     assert event["actor"] == (role if role == "agent" else None)
 

@@ -39,7 +39,7 @@ def test_every_route_but_the_public_ones_refuses_a_wrong_token(daemon: Daemon) -
             assert ask(daemon, method, path, token).status == 401, (method, path)
 
 
-def test_the_health_is_told_to_anyone_and_nothing_else_with_it(daemon: Daemon) -> None:
+def test_the_health_is_shown_to_anyone_and_nothing_else_with_it(daemon: Daemon) -> None:
     assert daemon.get("/healthz", role=None).json == {"ok": True}
 
 

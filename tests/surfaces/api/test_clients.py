@@ -23,8 +23,9 @@ def test_the_operator_gets_texts_that_name_this_installation(daemon: Daemon) -> 
     for caller in (operator(daemon), identities.signed_in(daemon)):
         page = caller.get("/v1/clients?agent=claude").json
         texts = {one["id"]: one for one in page["items"]}
-        assert f"--agent claude --data-dir {daemon.executor.settings.data_dir}" in texts["claude"]["stdio"]
-        assert f"--port {daemon.executor.settings.port}" in texts["claude"]["stdio"]
+        assert f"--agent claude --data-dir {daemon.executor.settings.data_dir}" in texts["claude-code"]["stdio"]
+        assert f"--port {daemon.executor.settings.port}" in texts["claude-code"]["stdio"]
+        assert texts["claude-code"]["stdioEntry"]["args"][:3] == ["mcp", "--agent", "claude"]
         assert all(page["tokenPlaceholder"] in one["http"] for one in page["items"] if one["http"])
         assert daemon.tokens.agent not in str(page) and daemon.tokens.operator not in str(page)
 
@@ -34,6 +35,7 @@ def test_others_get_the_address_and_nothing_of_the_daemons_machine(daemon: Daemo
     answer = identities.invite(daemon, role).get("/v1/clients?agent=claude")
     assert answer.status == 200
     assert all(one["stdio"] is None and one["http"] for one in answer.json["items"])
+    assert not [one for one in answer.json["items"] if one["stdioEntry"] or one["install"]]
     assert str(daemon.executor.settings.data_dir).encode() not in answer.body
 
 

@@ -46,6 +46,8 @@ def clean(daemon: Daemon) -> Iterator[None]:
         daemon.request("DELETE", f"/v1/sources/{source['id']}")
     for policy in daemon.get("/v1/policies").json["items"]:
         daemon.request("DELETE", f"/v1/policies/{policy['id']}")
+    for toolkit in daemon.get("/v1/toolkits").json["items"]:
+        daemon.request("DELETE", f"/v1/toolkits/{toolkit['id']}")
 
 
 def openapi(notes: Notes, name: str = "notes", **more: Any) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def test_a_changed_entry_changes_only_what_it_names(daemon: Daemon, notes: Notes
     assert (changed["id"], changed["action"]) == (policy["id"], "require_approval")
 
 
-def test_another_address_connects_anew_only_when_it_can_be_read(daemon: Daemon, notes: Notes) -> None:
+def test_another_address_connects_again_only_when_it_can_be_read(daemon: Daemon, notes: Notes) -> None:
     apply(daemon, {"sources": [openapi(notes)]})
     first = daemon.get("/v1/sources/notes").json["id"]
     told = apply(daemon, {"sources": [{**openapi(notes), "spec": "http://127.0.0.1:9/openapi.json"}]})
@@ -261,7 +263,7 @@ def example(language: str, services: dict[str, str]) -> str:
 def test_the_examples_of_the_page_can_be_applied(daemon: Daemon, services: dict[str, str], language: str) -> None:
     body = {"text": example(language, services), "name": f"executor.{language}"}
     applied = daemon.post("/v1/configuration/apply", body).json
-    assert applied["problems"] == [] and [one["error"] for one in applied["changes"]] == [None] * 6
+    assert applied["problems"] == [] and [one["error"] for one in applied["changes"]] == [None] * 7
     assert namespaces(daemon) == ["billing", "catalog", "files"]
     other = "yaml" if language == "toml" else "toml"
     again = {"text": example(other, services), "name": f"executor.{other}"}
@@ -273,3 +275,41 @@ def test_the_variable_of_the_page_connects_its_sources(tmp_path: Path, services:
         wait_for(lambda: namespaces(started) == ["billing", "files"])
         assert started.post("/v1/configuration/plan", {}).json["problems"] == []
         assert started.get("/v1/sources/files/defaults").json["inForce"]["destructive"] == "allow"
+
+
+KIT = {"slug": "kit", "patterns": ["notes.**"], "policies": [{"pattern": "notes.*.gone", "action": "deny"}]}
+
+
+def test_toolkits_are_added_changed_and_pruned(daemon: Daemon, notes: Notes) -> None:
+    given = {"sources": [openapi(notes)], "toolkits": [{**KIT, "passThrough": ["notes.n.look"]}]}
+    assert [one["error"] for one in apply(daemon, given)["changes"]] == [None, None]
+    made = daemon.get("/v1/toolkits/kit").json
+    assert (made["patterns"], made["exposed"], made["policies"][0]["action"]) == (["notes.**"], 1, "deny")
+    assert {one["action"] for one in apply(daemon, given)["changes"]} == {"none"}
+    changed = apply(daemon, {**given, "toolkits": [{**KIT, "name": "Kit"}]})["changes"]
+    assert [one["action"] for one in changed] == ["none", "change"]
+    after = daemon.get("/v1/toolkits/kit").json
+    assert (after["id"], after["name"], after["passThrough"]) == (made["id"], "Kit", [])
+    apply(daemon, {"sources": [openapi(notes)]}, prune=True)
+    assert daemon.get("/v1/toolkits/kit").status == 404
+
+
+@pytest.mark.parametrize(
+    ("entry", "place", "word"),
+    [
+        ({"patterns": []}, "toolkits[0]", "at least one pattern"),
+        ({"policies": [{"pattern": "a", "action": "allow"}]}, "toolkits[0].policies[0].action", "unknown value"),
+        ({"policies": [{"pattern": "a", "action": "deny", "actor": "x"}]}, "toolkits[0].policies[0].actor", "unknown"),
+        ({"slug": "No Slug"}, "toolkits[0]", "slug"),
+        ({"passthrough": []}, "toolkits[0].passthrough", "unknown key"),
+    ],
+)
+def test_a_toolkit_that_is_wrong_is_named_with_its_place(daemon: Daemon, entry: Any, place: str, word: str) -> None:
+    [problem] = post(daemon, "plan", {"toolkits": [{**KIT, **entry}]})["problems"]
+    assert place in problem["place"] and word in problem["message"], problem
+
+
+def test_a_toolkit_that_people_added_is_left_alone(daemon: Daemon) -> None:
+    assert daemon.post("/v1/toolkits", {"slug": "kit", "patterns": ["x.**"]}).status == 201
+    [problem] = post(daemon, "plan", {"toolkits": [KIT]})["problems"]
+    assert "by hand" in problem["message"]

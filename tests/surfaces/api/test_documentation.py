@@ -94,14 +94,14 @@ def test_every_route_is_documented(daemon: Daemon) -> None:
 
 
 def test_every_route_that_answers_json_says_with_what(daemon: Daemon) -> None:
-    """The type that a handler returns is the one in the document. Tools are described as their sources have them."""
+    """The type that a handler returns is the one in the document."""
     untyped = {
         route.path
         for route in daemon.app.routes
         if isinstance(route, EdgeRoute) and route.include_in_schema and answered_type(route.endpoint) is None
         if route.status_code != 204 and route.response_class is not Response
     }
-    assert untyped == {"/v1/tools/{path}", "/v1/tools/versions/{digest}"}
+    assert not untyped
 
 
 async def _answers_or_streams() -> Answer[Health] | StreamingResponse: ...
@@ -161,7 +161,7 @@ def _bodies(document: Any) -> list[Any]:
 def test_the_openapi_document_describes_every_route_and_asks_for_a_token(daemon: Daemon) -> None:
     document: Any = daemon.get("/v1/openapi.json", role="agent").json
     assert document["openapi"].startswith("3.1")
-    assert document["security"] == [{"token": []}]
+    assert {"token": []} in document["security"]
     described = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     existing = {
         (method, route.path)

@@ -31,7 +31,7 @@ def ids(items: list[Any]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def kept(daemon: Daemon, shop: list[Any]) -> dict[str, str]:
+def executions(daemon: Daemon, shop: list[Any]) -> dict[str, str]:
     """One execution of each kind."""
     call = "return await tools.shop.things.listThings({})"
     runs = {
@@ -61,13 +61,15 @@ def kept(daemon: Daemon, shop: list[Any]) -> dict[str, str]:
         ({"since": 1, "until": FAR}, {"read", "written", "python", "failed"}),
     ],
 )
-def test_a_filter_finds_what_it_says(daemon: Daemon, kept: dict[str, str], query: Any, names: set[str]) -> None:
-    assert ids(search(daemon, **query)) & set(kept.values()) == {kept[name] for name in names}
+def test_a_filter_finds_what_it_says(daemon: Daemon, executions: dict[str, str], query: Any, names: set[str]) -> None:
+    assert ids(search(daemon, **query)) & set(executions.values()) == {executions[name] for name in names}
 
 
-def test_a_row_says_who_asked_through_what_and_how_many_calls_were_made(daemon: Daemon, kept: dict[str, str]) -> None:
+def test_a_row_says_who_asked_through_what_and_how_many_calls_were_made(
+    daemon: Daemon, executions: dict[str, str]
+) -> None:
     rows = {row["executionId"]: row for row in search(daemon)}
-    read, failed = rows[kept["read"]], rows[kept["failed"]]
+    read, failed = rows[executions["read"]], rows[executions["failed"]]
     assert (read["actor"], read["through"], read["calls"]) == ("agent", "api", 1)
     assert (failed["actor"], failed["through"], failed["calls"]) == ("operator", "cli", 0)
     browser = identities.signed_in(daemon)
@@ -94,7 +96,9 @@ def test_what_can_not_be_looked_for_is_refused(daemon: Daemon, query: str) -> No
     assert daemon.get(f"/v1/executions?{query}").json["code"] == "invalid_request"
 
 
-def test_who_may_not_read_everything_finds_only_their_own_by_every_filter(daemon: Daemon, kept: dict[str, str]) -> None:
+def test_who_may_not_read_everything_finds_only_their_own_by_every_filter(
+    daemon: Daemon, executions: dict[str, str]
+) -> None:
     other = identities.agent(daemon, "prying")
     mine = other.post("/v1/executions", {"code": "return 1 // needle-3"}).json["executionId"]
     assert ids(search(other)) == {mine}
@@ -112,17 +116,17 @@ def test_who_may_not_read_everything_finds_only_their_own_by_every_filter(daemon
         assert search(other, **query) == [], query
 
 
-def test_who_may_not_read_everything_learns_of_no_other_actor(daemon: Daemon, kept: dict[str, str]) -> None:
+def test_who_may_not_read_everything_learns_of_no_other_actor(daemon: Daemon, executions: dict[str, str]) -> None:
     other = identities.agent(daemon, "asking")
     answers = [other.get(f"/v1/executions?actor={name}") for name in ("operator", "agent", "nobody", "act_1")]
     assert {(answer.status, answer.body) for answer in answers} == {(200, b'{"items":[],"next":null,"partial":false}')}
     keyed = identities.create_key(daemon, "execute")
-    assert not ids(search(keyed, tool="shop")) & set(kept.values())
+    assert not ids(search(keyed, tool="shop")) & set(executions.values())
 
 
-def test_another_workspace_finds_nothing_of_ours_by_any_filter(daemon: Daemon, kept: dict[str, str]) -> None:
+def test_another_workspace_finds_nothing_of_ours_by_any_filter(daemon: Daemon, executions: dict[str, str]) -> None:
     stranger = identities.stranger(daemon)
-    agent = next(row["actorId"] for row in search(daemon) if row["executionId"] == kept["read"])
+    agent = next(row["actorId"] for row in search(daemon) if row["executionId"] == executions["read"])
     for query in ({"tool": "shop"}, {"text": "needle"}, {"status": "completed"}, {"actor": agent}, {"since": 1}):
         assert search(stranger, **query) == [], query
 
@@ -150,8 +154,10 @@ def test_a_search_that_takes_too_long_is_given_up(daemon: Daemon, monkeypatch: p
     assert daemon.get("/v1/executions?status=completed").status == 200
 
 
-def test_the_calls_of_an_execution_are_told_as_heads_and_each_in_full(daemon: Daemon, kept: dict[str, str]) -> None:
-    path = f"/v1/executions/{kept['written']}"
+def test_the_calls_of_an_execution_are_reported_as_heads_and_each_in_full(
+    daemon: Daemon, executions: dict[str, str]
+) -> None:
+    path = f"/v1/executions/{executions['written']}"
     shown = daemon.get(f"{path}?include=heads,code").json
     [head] = shown["heads"]
     assert (head["seq"], head["state"], head["preview"]) == (1, "proposed", '{"name":"rug"}')
@@ -160,12 +166,12 @@ def test_the_calls_of_an_execution_are_told_as_heads_and_each_in_full(daemon: Da
     assert call["arguments"] == {"name": "rug"}
     assert daemon.get(f"{path}/calls?seq=7").json["items"] == []
     assert daemon.get(f"{path}/calls?seq=1", role=identities.agent(daemon, "other").token).status == 404
-    [asked] = daemon.get(f"/v1/interactions?executionId={kept['written']}").json["items"]
+    [asked] = daemon.get(f"/v1/interactions?executionId={executions['written']}").json["items"]
     assert asked["callSeq"] == 1
 
 
-def test_events_of_an_execution_are_found_by_type(daemon: Daemon, kept: dict[str, str]) -> None:
-    path = f"/v1/executions/{kept['read']}/events"
+def test_events_of_an_execution_are_found_by_type(daemon: Daemon, executions: dict[str, str]) -> None:
+    path = f"/v1/executions/{executions['read']}/events"
     types = [one["type"] for one in daemon.get(f"{path}?type=call.*&type=execution.completed").json["items"]]
     assert types == ["call.started", "call.succeeded", "execution.completed"]
     assert daemon.get(f"{path}?type=a%25").json["code"] == "invalid_request"

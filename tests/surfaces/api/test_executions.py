@@ -89,7 +89,7 @@ def test_resume_waits_for_the_decision_and_then_for_the_outcome(daemon: Daemon, 
     waiting = threading.Thread(target=lambda: answers.append(daemon.post(path, {"wait": 30}, role="agent")))
     waiting.start()
     approved = daemon.post(f"/v1/interactions/{paused['interactions'][0]['id']}/approve", {})
-    waiting.join(30)
+    waiting.join(120)
     assert approved.status == 200
     assert answers[0].json["status"] == "completed"
     assert answers[0].json["result"]["name"] == "lamp"

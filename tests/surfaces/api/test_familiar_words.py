@@ -160,7 +160,7 @@ def test_what_is_no_page_is_not_found(daemon: Daemon) -> None:
     assert (shown.status, shown.headers["content-type"]) == (404, "text/html; charset=utf-8")
 
 
-@pytest.mark.parametrize(("path", "page"), [("/tasks", "/executions"), ("/tools", "/")])
+@pytest.mark.parametrize(("path", "page"), [("/tasks", "/executions")])
 def test_other_names_of_pages_lead_to_them(daemon: Daemon, path: str, page: str) -> None:
     answer = daemon.get(path, role=None)
     assert (answer.status, answer.headers["location"]) == (307, page)

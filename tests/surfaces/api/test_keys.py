@@ -76,7 +76,7 @@ def test_an_expired_key_opens_nothing(daemon: Daemon, monkeypatch: pytest.Monkey
     assert holder.get("/v1/auth/whoami").status == 401
 
 
-def test_nobody_gives_a_key_what_they_may_not_do_themselves(daemon: Daemon) -> None:
+def test_no_one_gives_a_key_what_they_may_not_do_themselves(daemon: Daemon) -> None:
     viewer = identities.invite(daemon, "viewer")
     refused = viewer.post("/v1/keys", {"name": "k", "scopes": ["read", "execute"]})
     assert (refused.status, refused.json["code"]) == (403, "forbidden")
@@ -113,7 +113,7 @@ def test_a_name_that_could_pass_for_something_else_is_refused(daemon: Daemon, na
     assert operator(daemon).post("/v1/agents", {"name": name}).status == 400
 
 
-def test_agents_can_be_told_apart_and_see_only_their_own(daemon: Daemon) -> None:
+def test_agents_can_be_distinguished_and_see_only_their_own(daemon: Daemon) -> None:
     one, other = identities.agent(daemon, "one"), identities.agent(daemon, "two")
     ran = expect_created(one.post("/v1/executions", {"code": "return 1"}))
     assert one.get(f"/v1/executions/{ran['executionId']}").status == 200

@@ -36,7 +36,7 @@ def test_an_invitation_makes_one_person_a_member_with_the_role_it_names(daemon: 
     assert shown["status"] == "accepted"
 
 
-def test_a_revoked_or_old_invitation_lets_nobody_in(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revoked_or_old_invitation_lets_no_one_in(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     from executor.identity import invitations
     from executor.model.ids import now_ms
 
@@ -49,7 +49,7 @@ def test_a_revoked_or_old_invitation_lets_nobody_in(daemon: Daemon, monkeypatch:
     assert nobody(daemon).post("/v1/invitations/accept", {"token": fragment(old["url"])}).status == 401
 
 
-def test_whoever_is_signed_in_joins_with_the_account_they_have(daemon: Daemon) -> None:
+def test_anyone_who_is_signed_in_joins_with_the_account_they_have(daemon: Daemon) -> None:
     member = identities.invite(daemon, "member")
     place = expect_created(operator(daemon).post("/v1/organizations", {"name": "Second"}))
     invitation = expect_created(operator(daemon, place["id"]).post("/v1/invitations", {"role": "admin"}))
@@ -63,7 +63,7 @@ def test_whoever_is_signed_in_joins_with_the_account_they_have(daemon: Daemon) -
     assert somebody.status == 200, "an invitation that could not be used is still good"
 
 
-def test_nobody_gives_or_takes_a_role_above_their_own(daemon: Daemon) -> None:
+def test_no_one_gives_or_takes_a_role_above_their_own(daemon: Daemon) -> None:
     admin, member = identities.invite(daemon, "admin"), identities.invite(daemon, "member")
     owner = identities.invite(daemon, "owner")
     assert admin.patch(f"/v1/members/{member.account}", {"role": "owner"}).status == 403
@@ -95,7 +95,7 @@ def test_the_installations_own_account_stays_its_owner(daemon: Daemon) -> None:
     assert owner.patch(f"/v1/members/{own}", {"role": "viewer"}).status == 409
 
 
-def test_whoever_was_removed_has_nothing_left_and_gets_nothing_back_by_return(daemon: Daemon) -> None:
+def test_anyone_who_was_removed_has_nothing_left_and_gets_nothing_back_by_return(daemon: Daemon) -> None:
     member = identities.invite(daemon, "member")
     key = identities.create_key(daemon, "read", by=member)
     link = expect_created(operator(daemon).post("/v1/auth/links", {"accountId": member.account}))

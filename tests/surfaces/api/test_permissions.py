@@ -19,7 +19,7 @@ from executor.surfaces.mcp.tool_definitions import TOOLS
 from tests.surfaces.api import identities, permissions_table, roles_table
 from tests.surfaces.api.daemon_server import Answer, Daemon, running_daemon, running_upstream
 from tests.surfaces.api.identities import Caller, expect_created, operator
-from tests.surfaces.api.permissions_table import EVERYBODY, Row, Who
+from tests.surfaces.api.permissions_table import EVERYBODY, PUBLIC_ADDRESS, Row, Who
 from tests.surfaces.mcp.conftest import connect_client
 
 CLI_CLIENT = str(Path(__file__).parents[2] / "support" / "cli_client.py")
@@ -29,7 +29,7 @@ WHO = {who.name: who for who in EVERYBODY}
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running_daemon(tmp_path_factory.mktemp("permissions")) as daemon:
+    with running_daemon(tmp_path_factory.mktemp("permissions"), anonymous_sources=2) as daemon:
         yield daemon
 
 
@@ -44,6 +44,7 @@ def everybody(daemon: Daemon) -> dict[str, list[Caller]]:
         "key": [identities.create_key(daemon, "discover", "execute", "read")],
         "agent": [Caller(daemon, "agent.token", daemon.tokens.agent), identities.agent(daemon, "walker")],
         "anonymous": [identities.anonymous(daemon)],
+        "visitor": [identities.visitor(daemon)],
         "elsewhere": [identities.invite(daemon, "admin", operator(daemon, place["id"]))],
         "nobody": [identities.nobody(daemon)],
     }
@@ -70,7 +71,7 @@ def bearer(name: str, **given: Any) -> dict[str, Any]:
 def own_place(caller: Caller) -> Caller:
     """The operator in the workspace that the caller acts in; in ours for those who have none that humans can enter."""
     here = caller.get("/v1/auth/whoami").json.get("workspace", {}).get("id", "")
-    return operator(caller.daemon, "" if caller.name in ("anonymous", "nobody") else here)
+    return operator(caller.daemon, "" if caller.name in ("anonymous", "visitor", "nobody") else here)
 
 
 def waiting(caller: Caller) -> str:
@@ -112,6 +113,9 @@ DOING: dict[Act, Callable[[Caller], Answer]] = {
         "/v1/secrets", {"name": "outside", "provider": "environment", "reference": "EXECUTOR_SECRET_X"}
     ),
     "signing in as this installation's own account": link,
+    "sending webhooks to a private address": lambda who: who.post(
+        "/v1/webhooks", {"name": "local", "url": "http://127.0.0.1:9/"}
+    ),
     "using a stored secret": lambda who: who.post(
         "/v1/connections", bearer("stored", scope="actor", secrets={"token": "stored"})
     ),
@@ -125,6 +129,9 @@ DOING: dict[Act, Callable[[Caller], Answer]] = {
     "giving a credential for another person's calls": give,
     "sharing a connection with the workspace": lambda who: who.post(
         "/v1/connections", bearer("shared", values={"token": "x"})
+    ),
+    "sharing a model key with the workspace": lambda who: who.post(
+        "/v1/model-keys", {"provider": "openai", "value": "sk-shared"}
     ),
 }
 
@@ -192,14 +199,21 @@ def test_everybody_lets_a_source_be_added(
     acts = {
         "happen": '{url: "http://127.0.0.1:9/openapi.json", namespace: "added"}',
         "run a command or a module": '{command: ["no-such-program"], namespace: "added"}',
+        f"connect {PUBLIC_ADDRESS}": '{url: "https://127.0.0.1:9/openapi.json", namespace: "added"}',
     }
+    if name == "visitor":  # there, anything but a plain address needs an administrator
+        secret = '{type: "bearer", secret: "stored"}'
+        acts["happen"] = f'{{url: "http://127.0.0.1:9/openapi.json", namespace: "added", auth: {secret}}}'
     rows = [row for row in permissions_table.built_ins() if row.act.startswith("let ")]
     assert {row.act.rpartition("` ")[2] for row in rows} == set(acts)
     there = everybody["elsewhere"][0].get("/v1/auth/whoami").json["workspace"]["id"]
     for row in rows:
+        if row.act.endswith(PUBLIC_ADDRESS) and name != "visitor":
+            continue
         code = f"return await tools.executor.sources.add({acts[row.act.rpartition('` ')[2]]})"
         for caller in everybody[name]:
             asking = operator(daemon, there if name == "elsewhere" else "")
+            asking = identities.agent_of(caller) if name == "visitor" else asking
             [asked] = expect_created(asking.post("/v1/executions", {"code": code}))["interactions"]
             daemon.executor.authenticator.attempts.clear()
             answer = caller.post(f"/v1/interactions/{asked['id']}/approve")

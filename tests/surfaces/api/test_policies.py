@@ -145,11 +145,11 @@ def test_many_policies_are_compared_while_others_are_served(
     add(daemon, "shop.**", "allow")
     places: list[str] = []
 
-    def noted(work: Any) -> Any:
+    def note_thread(work: Any) -> Any:
         return lambda *given: places.append(threading.current_thread().name) or work(*given)
 
-    monkeypatch.setattr(policies, "find_shadowed", noted(policies.find_shadowed))
-    monkeypatch.setattr(reach, "changes", noted(reach.changes))
+    monkeypatch.setattr(policies, "find_shadowed", note_thread(policies.find_shadowed))
+    monkeypatch.setattr(reach, "changes", note_thread(reach.changes))
     assert daemon.get("/v1/policies?reach=true").status == 200
     assert daemon.post("/v1/policies/simulate", {"limit": 1}).status == 200
     assert len(places) == 2 and not any("_serve" in place for place in places), places
@@ -173,7 +173,7 @@ def test_a_simulation_of_nonsense_is_refused(daemon: Daemon, body: Any) -> None:
 
 
 @pytest.mark.parametrize("role", ["agent"])
-def test_whoever_may_not_administer_can_not_touch_a_policy(daemon: Daemon, role: str) -> None:
+def test_anyone_who_may_not_administer_can_not_touch_a_policy(daemon: Daemon, role: str) -> None:
     policy = add(daemon, "a.**", "deny")
     for method, path, body in (
         ("POST", "/v1/policies", {"pattern": "**", "action": "allow"}),

@@ -11,7 +11,8 @@ import pytest
 from tests.surfaces.api import identities, roles_table
 from tests.surfaces.api.daemon_server import DOCUMENT, Answer, Daemon, running_daemon
 from tests.surfaces.api.identities import Caller, expect_created, operator
-from tests.surfaces.api.roles_table import RANKS, SCOPES, Row
+from tests.surfaces.api.permissions_table import EVERYBODY
+from tests.surfaces.api.roles_table import RANKS, SCOPES, VISITOR, Row
 
 UNKNOWN = "exec_aaaaaaaaaaaaaaaaaaaaaaaaaa"
 Admits = Callable[[Row], bool]
@@ -67,11 +68,21 @@ def test_a_human_may_use_what_the_table_says_of_their_role(daemon: Daemon, role:
 
 
 def test_the_operators_token_may_use_everything_but_the_door_of_agents(daemon: Daemon) -> None:
-    compare(operator(daemon), lambda row: row.path != "/mcp/anonymous")
+    compare(operator(daemon), lambda row: row.path != "/mcp/anonymous" and row.least != VISITOR)
 
 
 def test_the_operators_browser_may_use_what_its_token_may(daemon: Daemon) -> None:
-    compare(identities.signed_in(daemon), lambda row: row.path != "/mcp/anonymous")
+    compare(identities.signed_in(daemon), lambda row: row.path != "/mcp/anonymous" and row.least != VISITOR)
+
+
+def test_a_browser_without_an_account_may_use_what_its_permissions_say(daemon: Daemon) -> None:
+    [visitor] = [who for who in EVERYBODY if who.is_visitor]
+    needed = roles_table.endpoints()
+
+    def admits(row: Row) -> bool:
+        return visitor.meets(needed[row.method, row.path]) and row.path != "/mcp/anonymous"
+
+    compare(identities.visitor(daemon), admits)
 
 
 def test_an_admin_of_another_organization_may_use_there_what_the_table_says(daemon: Daemon) -> None:
@@ -98,24 +109,29 @@ def test_a_key_with_every_scope_may_use_no_more_than_each_alone(daemon: Daemon) 
     compare(identities.create_key(daemon, *SCOPES), lambda row: bool(row.scopes))
 
 
-def test_nobody_may_use_what_is_open_to_anyone_and_nothing_else(daemon: Daemon) -> None:
+def test_no_one_may_use_what_is_open_to_anyone_and_nothing_else(daemon: Daemon) -> None:
     answers = walk(identities.nobody(daemon))
     for row in roles_table.documented_rows():
         answer = answers[row.method, row.path]
         if not row.is_public:
             assert (answer.status, answer.json["code"]) == (401, "unauthorized"), row
             assert answer.headers["www-authenticate"].startswith("Bearer")
+        elif row.path == "/v1/auth/anonymous/browser":  # for pages alone, not for a role
+            assert answer.json["code"] == "origin_refused"
         else:
             assert answer.status not in (401, 403), row
 
 
-def test_only_what_shows_nothing_or_lets_somebody_in_is_open_to_anyone() -> None:
+def test_only_what_shows_nothing_or_lets_someone_in_is_open_to_anyone() -> None:
     """A new route that needs nobody must be put here by hand."""
     assert {(row.method, row.path) for row in roles_table.documented_rows() if row.is_public} == {
         ("GET", "/healthz"),
+        ("GET", "/readyz"),
         ("POST", "/v1/auth/sign-in"),
         ("POST", "/v1/auth/anonymous/bootstrap"),
         ("POST", "/v1/auth/anonymous/token"),
+        ("POST", "/v1/auth/anonymous/browser"),
+        ("GET", "/v1/auth/anonymous/offered"),
         ("POST", "/v1/invitations/accept"),
         ("GET", "/oauth/begin/{ticket}"),
         ("GET", "/oauth/begin/{ticket}/go"),
@@ -158,16 +174,25 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/v1/policies/{policy_id}"): POLICY,
     ("PATCH", "/v1/sources/{source}"): {"name": "mine"},
     ("PUT", "/v1/sources/{source}/hints"): {"decision": "trust"},
+    ("POST", "/v1/sources/{source}/review/accept"): {"tools": [{"path": "a.b", "digest": "0"}]},
     ("POST", "/v1/policies/{policy_id}/move"): {"position": 0},
+    ("PATCH", "/v1/toolkits/{toolkit}"): {"name": "mine"},
+    ("POST", "/v1/toolkits/{toolkit}/keys"): {"name": "mine"},
     ("POST", "/v1/secrets/{name}/rotate"): {"value": "another"},
     ("POST", "/v1/secrets/{name}/origins"): {"origin": "https://api.example.com"},
+    ("POST", "/v1/interactions/{interaction_id}/answer"): {"action": "decline"},
     ("POST", "/v1/interactions/{interaction_id}/credential"): {"values": {"token": "x"}},
+    ("POST", "/v1/sessions/{session_id}/prompt"): {"prompt": "x"},
+    ("POST", "/sessions/{session_id}/prompt"): {"prompt": "x"},
+    ("PATCH", "/v1/sessions/{session_id}/tasks/{task_id}"): {"prompt": "x"},
+    ("POST", "/v1/sessions/{session_id}/commit"): {"message": "x"},
 }
 
 
 @pytest.fixture(scope="module")
-def ours(daemon: Daemon) -> dict[str, str]:
+def ours(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An id of every noun in our workspace."""
+    folder = tmp_path_factory.mktemp("work")
     mine = operator(daemon)
     mine.post("/v1/auth/links")
     source = expect_created(
@@ -184,6 +209,7 @@ def ours(daemon: Daemon) -> dict[str, str]:
     connection_id = daemon.run(_connection(daemon, source["id"]))
     who = mine.get("/v1/auth/whoami").json
     expect_created(mine.post("/v1/secrets", {"name": "ours", "value": "s3cret"}))
+    expect_created(mine.post("/v1/model-keys", {"provider": "gemini", "value": "s3cret"}))
     return {
         "execution_id": paused["executionId"],
         "artifact_id": expect_created(mine.post("/v1/executions", {"code": "return 'x'.repeat(40000)"}))["artifact"][
@@ -194,14 +220,20 @@ def ours(daemon: Daemon) -> dict[str, str]:
         "digest": call["schemaDigest"],
         "path": "shop.things.createThing",
         "policy_id": expect_created(mine.post("/v1/policies", POLICY))["id"],
+        "toolkit": expect_created(mine.post("/v1/toolkits", {"slug": "ours", "patterns": ["**"]}))["id"],
         "name": "ours",
+        "provider": "gemini",
         "connection_id": connection_id,
         "session_id": session["id"],
+        "agent_session_id": expect_created(
+            mine.post("/v1/sessions", {"agent": "fake", "cwd": str(folder), "isolation": "simple"})
+        )["id"],
         "key_id": expect_created(mine.post("/v1/keys", {"name": "k"}))["id"],
         "agent_id": expect_created(mine.post("/v1/agents", {"name": "ours"}))["id"],
         "workspace_id": who["workspace"]["id"],
         "organization_id": who["organization"]["id"],
         "account_id": member.account,
+        "webhook_id": expect_created(mine.post("/v1/webhooks", {"name": "ours", "url": "http://127.0.0.1:9/"}))["id"],
         "invitation_id": expect_created(mine.post("/v1/invitations"))["id"],
     }
 
@@ -241,12 +273,13 @@ def test_another_workspaces_id_answers_exactly_as_an_unknown_one_on_every_route(
 ) -> None:
     other = identities.stranger(daemon)
     for method, path in with_ids():
-        [name] = re.findall(r"{(\w+)}", path)
+        name = re.findall(r"{(\w+)}", path)[0]
+        mine = ours["agent_session_id"] if "/sessions/{session_id}" in path and "auth" not in path else ours[name]
         body = None if method == "GET" else BODIES.get((method, path), {})
-        there = other.request(method, path.replace(f"{{{name}}}", ours[name]), body)
+        there = other.request(method, path.replace(f"{{{name}}}", mine), body)
         nowhere = other.request(method, path.replace(f"{{{name}}}", UNKNOWN), body)
         assert (there.status, nowhere.status) == (404, 404), (method, path, there.body, nowhere.body)
-        assert there.body.replace(ours[name].encode(), b"") == nowhere.body.replace(UNKNOWN.encode(), b""), path
+        assert there.body.replace(mine.encode(), b"") == nowhere.body.replace(UNKNOWN.encode(), b""), path
 
 
 def test_what_is_ours_is_there_for_us(daemon: Daemon, ours: dict[str, str]) -> None:
@@ -256,17 +289,19 @@ def test_what_is_ours_is_there_for_us(daemon: Daemon, ours: dict[str, str]) -> N
         ("/v1/artifacts/{}", "artifact_id"),
         ("/v1/interactions/{}", "interaction_id"),
         ("/v1/sources/{}", "source"),
-        ("/v1/tools/versions/{}", "digest"),
+        ("/v1/tool-versions/{}", "digest"),
         ("/v1/tools/{}", "path"),
         ("/v1/connections/{}", "connection_id"),
         ("/v1/policies/{}", "policy_id"),
+        ("/v1/toolkits/{}", "toolkit"),
+        ("/v1/sessions/{}", "agent_session_id"),
     ):
         assert operator(daemon).get(path.format(ours[name])).status == 200, path
 
 
 def test_no_list_of_another_workspace_shows_anything_of_ours(daemon: Daemon, ours: dict[str, str]) -> None:
     other = identities.stranger(daemon)
-    shown = {name: value for name, value in ours.items() if name not in ("name", "path")}
+    shown = {name: value for name, value in ours.items() if name not in ("name", "path", "provider")}
     for row in roles_table.documented_rows():
         if row.method == "GET" and "{" not in row.path and row.path != "/v1/openapi.json":
             body = other.get(row.path).body.decode()

@@ -80,7 +80,7 @@ def test_signing_out_ends_this_browser_and_no_other(daemon: Daemon) -> None:
     assert other.get("/v1/auth/whoami").json["via"] == "browser"
 
 
-def test_sessions_are_listed_and_ended_by_whoever_they_belong_to(daemon: Daemon) -> None:
+def test_sessions_are_listed_and_ended_by_their_owner(daemon: Daemon) -> None:
     member = identities.invite(daemon, "member")
     [session] = member.get("/v1/auth/sessions").json["items"]
     assert session["current"] is True
@@ -90,7 +90,7 @@ def test_sessions_are_listed_and_ended_by_whoever_they_belong_to(daemon: Daemon)
     assert member.get("/v1/auth/sessions").status == 401
 
 
-def test_only_an_owner_makes_a_link_for_somebody_else(daemon: Daemon) -> None:
+def test_only_an_owner_makes_a_link_for_someone_else(daemon: Daemon) -> None:
     member, admin = identities.invite(daemon, "member"), identities.invite(daemon, "admin")
     body = {"accountId": member.account}
     assert admin.post("/v1/auth/links", body).status == 403

@@ -90,7 +90,9 @@ def test_a_document_never_shows_a_header_that_the_service_echoes(daemon: Daemon,
     daemon.request("DELETE", "/v1/sources/echo")
 
 
-def test_changes_are_told_field_by_field_long_after_the_refresh(daemon: Daemon, upstream: Upstream, read: Any) -> None:
+def test_changes_are_reported_field_by_field_long_after_the_refresh(
+    daemon: Daemon, upstream: Upstream, read: Any
+) -> None:
     assert daemon.get("/v1/sources/read/changes").json["revision"] is None
     new = {"/new": {"get": {"operationId": "listNew", "tags": ["new"]}}}
     serve(upstream, paths("List all the things", name={"type": "integer"}, colour=NAME), **new)
@@ -111,7 +113,7 @@ def test_changes_are_told_field_by_field_long_after_the_refresh(daemon: Daemon, 
     assert ("input.name", "type", "integer") in changed and ("input.colour", "added", "string") in changed
     [words] = items["read.things.listThings"]["differences"]
     assert words["what"] == "description" and "all the things" in words["now"]
-    before = daemon.get(f"/v1/tools/versions/{items['read.things.createThing']['before']}").json
+    before = daemon.get(f"/v1/tool-versions/{items['read.things.createThing']['before']}").json
     assert before["path"] == "read.things.createThing"
     first = daemon.get("/v1/sources/read/changes?limit=1").json
     assert first["next"] == "read.new.listNew"
@@ -143,7 +145,7 @@ def test_dependents_are_credentials_policies_waiting_calls_and_recent_calls(
     daemon.post(f"/v1/executions/{paused['executionId']}/cancel")
 
 
-def test_dependents_tell_nobody_of_the_connections_that_others_have_for_themselves(daemon: Daemon, read: Any) -> None:
+def test_dependents_tell_no_one_of_the_connections_that_others_have_for_themselves(daemon: Daemon, read: Any) -> None:
     """`may_see` in `find_dependents`, as in the list of connections."""
     credential = {"source": "read", "values": {"token": "x"}, "name": "private", "scope": "actor", "placements": [
         {"in": "header", "name": "Authorization", "template": "Bearer {token}"}]}  # fmt: skip
@@ -170,9 +172,9 @@ def test_a_command_is_previewed_only_with_consent(daemon: Daemon) -> None:
 
 
 def test_a_failed_look_names_the_request(daemon: Daemon, upstream: Upstream) -> None:
-    upstream.routes["/openapi.json"] = as_json({}, 403)
+    upstream.routes["/openapi.json"] = as_json({}, 500)
     refused = daemon.post("/v1/sources", {"location": f"{upstream.url}/openapi.json?key=s3", "kind": "openapi"}).json
-    assert refused["request"] == {"method": "GET", "url": f"{upstream.url}/openapi.json?key=…", "status": 403}
+    assert refused["request"] == {"method": "GET", "url": f"{upstream.url}/openapi.json?key=…", "status": 500}
     nobody = daemon.post("/v1/sources/probe", {"location": "http://127.0.0.1:9/openapi.json"}).json
     assert nobody["request"]["url"] == "http://127.0.0.1:9/openapi.json"
 
@@ -181,8 +183,8 @@ def test_a_source_is_renamed_and_keeps_the_name_when_it_is_read_again(daemon: Da
     assert daemon.request("PATCH", "/v1/sources/read", {"name": "Our things"}).json["name"] == "Our things"
     daemon.post("/v1/sources/read/refresh")
     assert daemon.get("/v1/sources/read").json["name"] == "Our things"
-    [happened] = daemon.get("/v1/audit?type=source.renamed").json["items"]
-    assert happened["data"]["name"] == "Our things" and happened["actorId"]
+    [happened] = daemon.get("/v1/audit?type=source.edited").json["items"]
+    assert (happened["data"]["name"], happened["data"]["settings"]) == ("Our things", ["name"]) and happened["actorId"]
     assert daemon.request("PATCH", "/v1/sources/read", {"name": ""}).status == 400
 
 

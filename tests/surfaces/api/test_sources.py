@@ -103,7 +103,7 @@ def test_code_can_not_add_a_command_unless_a_human_approved_exactly_it(daemon: D
         daemon.request("DELETE", f"/v1/policies/{policy['id']}")
 
 
-def test_progress_is_told_while_a_source_is_read(daemon: Daemon, upstream: Upstream) -> None:
+def test_progress_is_reported_while_a_source_is_read(daemon: Daemon, upstream: Upstream) -> None:
     body = {"location": f"{upstream.url}/openapi.json", "namespace": "slow"}
     stream = {"Accept": "text/event-stream"}
     answer = daemon.post("/v1/sources", body, headers=stream)
@@ -123,11 +123,11 @@ def test_what_was_called_can_be_looked_up_after_the_source_is_gone(daemon: Daemo
     view = daemon.execute("return await tools.keyed.things.listThings()")
     daemon.request("DELETE", "/v1/sources/keyed")
     [call] = daemon.get(f"/v1/executions/{view['executionId']}/calls").json["items"]
-    version = daemon.get(f"/v1/tools/versions/{call['schemaDigest']}", role="agent")
+    version = daemon.get(f"/v1/tool-versions/{call['schemaDigest']}", role="agent")
     assert version.status == 200
     assert version.json["path"] == "keyed.things.listThings"
     assert "listThings" in version.json["signature"] and "inputSchema" in version.json
-    assert daemon.get("/v1/tools/versions/0000").status == 404
+    assert daemon.get("/v1/tool-versions/0000").status == 404
 
 
 def test_templates_are_listed(daemon: Daemon) -> None:
@@ -138,7 +138,7 @@ def test_templates_are_listed(daemon: Daemon) -> None:
 
 def test_an_agent_sees_only_the_first_word_of_a_command(daemon: Daemon) -> None:
     from executor.model.source import Source
-    from executor.surfaces.views.sources import source_view
+    from executor.surfaces.views.catalog.sources import source_view
 
     source = Source("src_1", "ws", "mcp", "n", "N", {"command": ["npx", "--token=abc"], "headers": [["A", "b"]]})
     assert source_view(source)["command"] == ["npx"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from executor.daemon.http_server import Listening
+from executor.daemon.server.http_server import Listening
 from executor.daemon.wiring.executor import Executor
 from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
@@ -57,16 +57,16 @@ class Served:
 
 
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
+async def server(tmp_path: Path) -> AsyncIterator[Served]:
     """The server listens; the executor is not open yet."""
     listener = socket.create_server(("127.0.0.1", 0))
     environment = {"EXECUTOR_DATA_DIR": str(tmp_path), "EXECUTOR_CONFIG": str(tmp_path / "config.toml")}
     (tmp_path / "config.toml").touch()
     settings = replace(Settings.load(environment), port=listener.getsockname()[1], workers=1)
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    served = Served(settings, Tokens.load_or_create(tmp_path), App(settings, Tokens.load_or_create(tmp_path)))
-    listening = Listening(served.front, listener, asyncio.Event())
-    yield served
+    server = Served(settings, Tokens.load_or_create(tmp_path), App(settings, Tokens.load_or_create(tmp_path)))
+    listening = Listening(server.front, listener, asyncio.Event())
+    yield server
     await listening.stop()
 
 
@@ -83,39 +83,39 @@ async def waiting_requests(front: App, count: int) -> None:
     await asyncio.to_thread(wait_for, lambda: len(front._held._waits) >= count)
 
 
-async def test_it_says_that_it_answers_before_anything_is_loaded(served: Served) -> None:
-    assert await served.ask("GET", "/healthz") == (200, {"ok": True})
+async def test_it_says_that_it_answers_before_anything_is_loaded(server: Served) -> None:
+    assert await server.ask("GET", "/healthz") == (200, {"ok": True})
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/nothing"), ("GET", "/v1/status"), ("POST", "/mcp")])
-async def test_the_door_stands_before_anything_is_loaded(served: Served, method: str, path: str) -> None:
+async def test_the_door_stands_before_anything_is_loaded(server: Served, method: str, path: str) -> None:
     refused: list[tuple[Callable[..., Awaitable[tuple[int, Any]]], dict[str, str], int]] = [
-        (served.ask, {}, 401),
-        (served.ask, {"Authorization": "Bearer exo_wrong"}, 401),
-        (served.ask_as_operator, {"Host": "evil.example"}, 421),
-        (served.ask_as_operator, {"Origin": "http://evil.example"}, 403),
+        (server.ask, {}, 401),
+        (server.ask, {"Authorization": "Bearer exo_wrong"}, 401),
+        (server.ask_as_operator, {"Host": "evil.example"}, 421),
+        (server.ask_as_operator, {"Origin": "http://evil.example"}, 403),
     ]
     for ask, headers, status in refused:
         assert (await ask(method, path, {} if method == "POST" else None, **headers))[0] == status, headers
 
 
-async def test_a_request_waits_for_the_part_it_needs(served: Served) -> None:
-    calling = asyncio.create_task(served.ask_as_operator("POST", "/mcp", EXECUTE, **MCP))
-    looking = asyncio.create_task(served.ask_as_operator("GET", "/v1/status"))
-    await waiting_requests(served.front, 2)
+async def test_a_request_waits_for_the_part_it_needs(server: Served) -> None:
+    calling = asyncio.create_task(server.ask_as_operator("POST", "/mcp", EXECUTE, **MCP))
+    looking = asyncio.create_task(server.ask_as_operator("GET", "/v1/status"))
+    await waiting_requests(server.front, 2)
     assert not calling.done()
-    async with open_executor(served.settings) as executor:
-        await served.front.load(executor)
+    async with open_executor(server.settings) as executor:
+        await server.front.load(executor)
         status, answer = await calling
         assert (status, value_of(answer["result"])) == (200, 2)
         status, answer = await looking
         assert (status, answer["workspace"]["id"]) == (200, executor.tenancy.workspace.id)
 
 
-async def test_requests_that_wait_are_let_go_when_it_stops_before_it_is_loaded(served: Served) -> None:
-    waiting = asyncio.create_task(served.ask_as_operator("GET", "/v1/status"))
-    await waiting_requests(served.front, 1)
-    served.front.release()
+async def test_requests_that_wait_are_let_go_when_it_stops_before_it_is_loaded(server: Served) -> None:
+    waiting = asyncio.create_task(server.ask_as_operator("GET", "/v1/status"))
+    await waiting_requests(server.front, 1)
+    server.front.release()
     status, problem = await waiting
     assert (status, problem["code"]) == (503, "busy")
 
@@ -128,23 +128,30 @@ sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
-from executor.surfaces.http.guard import ACTOR
-from executor.surfaces.mcp.endpoint import McpEndpoint
-from executor.surfaces.http.long_wait import LongWaits
+from executor.identity.local_tokens import Tokens
+from executor.surfaces.app import App
 
-async def ask(endpoint, actor, body):
+async def ask(app, token, body):
     sent = []
     async def receive(): return {{"type": "http.request", "body": body, "more_body": False}}
     async def send(message): sent.append(message)
-    headers = [(b"accept", b"application/json"), (b"mcp-protocol-version", b"2025-11-25")]
-    scope = {{"type": "http", "method": "POST", "path": "/mcp", "headers": headers, ACTOR: actor}}
-    await endpoint(scope, receive, send)
+    headers = [(b"host", b"127.0.0.1:8788"), (b"authorization", b"Bearer " + token.encode())]
+    headers += [(b"content-type", b"application/json"), (b"accept", b"application/json")]
+    headers += [(b"mcp-protocol-version", b"2025-11-25")]
+    scope = {{"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": headers}}
+    scope["server"] = scope["client"] = ("127.0.0.1", 8788)
+    await app(scope, receive, send)
     return sent[1]["body"]
 
 async def main():
-    executor = await Executor.open(Settings.load({{"EXECUTOR_DATA_DIR": {str(tmp_path / "data")!r}}}))
-    answer = await ask(McpEndpoint(executor, LongWaits()), executor.tenancy.agent, {json.dumps(EXECUTE).encode()!r})
+    settings = Settings.load({{"EXECUTOR_DATA_DIR": {str(tmp_path / "data")!r}, "EXECUTOR_PORT": "8788"}})
+    executor = await Executor.open(settings)
+    tokens = Tokens.load_or_create(settings.data_dir)
+    app = App(settings, tokens)
+    await app.load(executor)
+    answer = await ask(app, tokens.agent, {json.dumps(EXECUTE).encode()!r})
     assert b'"text":"2"' in answer, answer
+    await app.close()
     await executor.close()
 
 asyncio.run(main())

@@ -134,7 +134,9 @@ def test_a_refresh_keeps_to_the_choice_and_new_operations_follow_it(
     assert gone["toolCount"] == 0 and [one["where"] for one in gone["skipped"]] == ["tag:issues"]
 
 
-def test_a_choice_is_previewed_changed_and_told_like_a_refresh(daemon: Daemon, upstream: Upstream, hub: None) -> None:
+def test_a_choice_is_previewed_changed_and_reported_like_a_refresh(
+    daemon: Daemon, upstream: Upstream, hub: None
+) -> None:
     location = {"location": f"{upstream.url}/openapi.json", "namespace": "hub", "include": ["tag:issues"]}
     serve(upstream)
     previewed = daemon.post("/v1/sources/preview", location).json

@@ -35,7 +35,7 @@ TOOLS = [
 
 
 @pytest.fixture
-def listed(daemon: Daemon, tmp_path: Path) -> Iterator[Path]:
+def tools_file(daemon: Daemon, tmp_path: Path) -> Iterator[Path]:
     file = tmp_path / "tools.json"
     file.write_text(json.dumps(TOOLS))
     yield file
@@ -60,14 +60,21 @@ def call(daemon: Daemon, name: str) -> str:
     return str(daemon.execute(f"return await tools.srv.{name}({{}})")["status"])
 
 
+def accept_changes(daemon: Daemon) -> None:
+    waiting = daemon.get("/v1/sources/srv/review").json["items"]
+    if waiting:
+        seen = [{"path": one["path"], "digest": one["digest"]} for one in waiting]
+        assert daemon.post("/v1/sources/srv/review/accept", {"tools": seen}).status == 200
+
+
 def decision_about(daemon: Daemon, path: str) -> Any:
     return daemon.post("/v1/policies/test", {"path": path}).json
 
 
 def test_a_server_is_not_trusted_by_itself_and_a_person_may_trust_it_and_take_that_back(
-    daemon: Daemon, listed: Path
+    daemon: Daemon, tools_file: Path
 ) -> None:
-    added = add(daemon, listed)
+    added = add(daemon, tools_file)
     assert added["hints"] == {"claimed": ["srv.look", "srv.peek"], "trusted": [], "policyId": None}
     assert call(daemon, "look") == "paused"
     hints = daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "trust"}).json
@@ -86,8 +93,8 @@ def test_a_server_is_not_trusted_by_itself_and_a_person_may_trust_it_and_take_th
 
 
 @pytest.mark.parametrize("change", ["hint", "schema", "description", "another"])
-def test_what_a_server_says_later_is_asked_about(daemon: Daemon, listed: Path, change: str) -> None:
-    assert len(add(daemon, listed, hints="trust")["hints"]["trusted"]) == 2
+def test_what_a_server_says_later_is_asked_about(daemon: Daemon, tools_file: Path, change: str) -> None:
+    assert len(add(daemon, tools_file, hints="trust")["hints"]["trusted"]) == 2
     tools = json.loads(json.dumps(TOOLS))
     if change == "hint":
         tools[4]["annotations"] = READS
@@ -97,9 +104,11 @@ def test_what_a_server_says_later_is_asked_about(daemon: Daemon, listed: Path, c
         tools[0]["description"] = "it, and now it also pays the bill"
     else:
         tools.append(tool("fresh", READS))
-    listed.write_text(json.dumps(tools))
+    tools_file.write_text(json.dumps(tools))
     assert daemon.post("/v1/sources/srv/refresh").status == 200
     name = {"hint": "plain", "another": "fresh"}.get(change, "look")
+    assert call(daemon, name) == ("failed" if change in ("hint", "schema") else "paused")
+    accept_changes(daemon)
     assert call(daemon, name) == "paused" and call(daemon, "peek") == "completed"
     hints = daemon.get("/v1/sources/srv/hints").json
     assert f"srv.{name}" in hints["claimed"] and f"srv.{name}" not in hints["trusted"]
@@ -109,9 +118,9 @@ def test_what_a_server_says_later_is_asked_about(daemon: Daemon, listed: Path, c
 
 
 def test_some_of_the_tools_are_chosen_and_renewing_the_policy_takes_in_nothing_else(
-    daemon: Daemon, listed: Path
+    daemon: Daemon, tools_file: Path
 ) -> None:
-    add(daemon, listed)
+    add(daemon, tools_file)
     refused = daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "trust", "tools": ["srv.plain"]})
     assert refused.status == 400 and "srv.look" in refused.json["hint"]
     chosen = daemon.request("PUT", "/v1/sources/srv/hints", {"decision": "trust", "tools": ["srv.peek"]}).json
@@ -123,16 +132,16 @@ def test_some_of_the_tools_are_chosen_and_renewing_the_policy_takes_in_nothing_e
 
 
 @pytest.mark.parametrize("action", ["deny", "require_approval"])
-def test_trust_never_comes_before_another_policy(daemon: Daemon, listed: Path, action: str) -> None:
-    add(daemon, listed, hints="trust")
+def test_trust_never_comes_before_another_policy(daemon: Daemon, tools_file: Path, action: str) -> None:
+    add(daemon, tools_file, hints="trust")
     made = daemon.post("/v1/policies", {"pattern": "srv.**", "action": action, "effect": "write"})
     assert made.status == 201 and decision_about(daemon, "srv.look")["action"] == action
     seen = daemon.get("/v1/tools/srv.look", role="agent").status
     assert seen == (404 if action == "deny" else 200)
 
 
-def test_only_mcp_servers_give_hints_and_only_policy_makers_trust_them(daemon: Daemon, listed: Path) -> None:
-    add(daemon, listed)
+def test_only_mcp_servers_give_hints_and_only_policy_makers_trust_them(daemon: Daemon, tools_file: Path) -> None:
+    add(daemon, tools_file)
     for who in (identities.invite(daemon, "member"), identities.invite(daemon, "viewer")):
         assert who.request("PUT", "/v1/sources/srv/hints", {"decision": "trust"}).status == 403
         assert who.post("/v1/tools/srv.plain/treat-as-read").status == 403

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -88,7 +89,7 @@ def cli(tmp_path: Path) -> Iterator[Cli]:
     cli("down")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     """One daemon for the tests that leave it as they found it."""
     cli = Cli(tmp_path_factory.mktemp("shared"))
@@ -109,7 +110,7 @@ def connect_sample(cli: Cli, namespace: str) -> Iterator[DemoServer]:
         server.shutdown()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shop(shared: Cli) -> Iterator[DemoServer]:
     """The shared daemon with a connected source `shop`."""
     with connect_sample(shared, "shop") as server:
@@ -122,3 +123,19 @@ def own(cli: Cli) -> Cli:
     cli.data_dir.mkdir(mode=0o700)
     cli.state_dir.mkdir(mode=0o700)
     return cli
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """What the browser was to show, one file for each."""
+    browser, shown = tmp_path / "browser", tmp_path / "shown"
+    shown.mkdir()
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {shown}/$$\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    return shown
+
+
+def read_opened(pages: Path) -> list[str]:
+    """The content of each page: links are never arguments of a program."""
+    return [Path(urlsplit(one.read_text()).path).read_text() for one in pages.iterdir() if one.read_text()]

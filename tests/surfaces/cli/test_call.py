@@ -51,7 +51,7 @@ def test_with_json_one_object_tells_everything(shared: Cli) -> None:
     assert done.err == ""
 
 
-def test_failing_code_is_told_with_its_place(shared: Cli) -> None:
+def test_failing_code_is_reported_with_its_place(shared: Cli) -> None:
     done = shared("call", "--json", "const a = 1;\nthrow new Error('no luck')")
     assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "code_error"
@@ -125,6 +125,24 @@ def test_several_are_decided_one_by_one_and_one_that_can_not_be_keeps_no_other_f
     assert refused.code == exit_codes.USAGE and "take one ID" in refused.err
 
 
+def test_an_approval_of_something_that_changed_since_is_not_printed_as_approved(shared: Cli, shop: DemoServer) -> None:
+    paused = json.loads(shared("call", REFUND, "--json").out)
+    [asked] = paused["interactions"]
+    policy = json.loads(shared("policies", "add", "elsewhere.*", "deny", "--json").out)
+    try:
+        assert "the policies changed after the request was shown" in shared("approvals", "show", asked["id"]).out
+        decided = shared("approvals", "approve", asked["id"])
+        assert decided.code == exit_codes.FAILED
+        assert decided.out.startswith(f"not approved {asked['id']}: "), decided.out
+        assert "A new request replaces it" in decided.out
+        again = json.loads(shared("resume", "--execution-id", paused["executionId"], "--json").out)
+        [successor] = again["interactions"]
+        assert successor["id"] != asked["id"]
+        assert shared("approvals", "approve", successor["id"]).out.startswith(f"approved {successor['id']}: ")
+    finally:
+        shared("policies", "remove", policy["id"])
+
+
 def test_the_agents_token_can_not_approve(shared: Cli, shop: DemoServer) -> None:
     token = (shared.data_dir / "agent.token").read_text().strip()
     view = run_until_paused(shared)
@@ -136,7 +154,7 @@ def test_the_agents_token_can_not_approve(shared: Cli, shop: DemoServer) -> None
     assert shared("executions", "cancel", view["executionId"]).code == exit_codes.COMPLETED
 
 
-def test_a_wrong_token_is_told(shared: Cli) -> None:
+def test_a_wrong_token_is_reported(shared: Cli) -> None:
     done = shared("executions", "list", "--json", EXECUTOR_TOKEN="exo_wrong")
     assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "unauthorized"
@@ -154,7 +172,7 @@ def test_executions_can_be_listed_shown_checked_and_cancelled(shared: Cli, shop:
     assert shared("executions", "replay", finished["executionId"], "--json").json["matches"] is True
 
 
-def test_an_unknown_execution_is_told(shared: Cli) -> None:
+def test_an_unknown_execution_is_reported(shared: Cli) -> None:
     done = shared("resume", "--execution-id", "exe_none/../x", "--json")
     assert done.code == exit_codes.FAILED
     assert done.json["error"]["code"] == "not_found"
@@ -213,7 +231,9 @@ def terminal(own: Cli, *arguments: str) -> Iterator[tuple[subprocess.Popen[str],
         process.wait(60)
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()  # unread: something that it started may hold the other end
         os.close(ours)
 
 

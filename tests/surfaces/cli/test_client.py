@@ -28,14 +28,14 @@ def answering(*answers: bytes) -> Iterator[tuple[int, list[bytes]]]:
         thread = threading.Thread(target=serve)
         thread.start()
         yield listener.getsockname()[1], seen
-        thread.join(10)
+        thread.join(120)
 
 
 def ask(*answers: bytes) -> list[Answer]:
     with answering(*answers) as (port, _):
         connection = Connection("127.0.0.1", port, 10)
         try:
-            return [connection.request("GET", "/", {}, None, seconds=10) for _ in answers]
+            return [connection.request("GET", "/", {}, None, seconds=60) for _ in answers]
         finally:
             connection.close()
 
@@ -44,9 +44,9 @@ def test_requests_share_a_connection_and_say_what_they_carry() -> None:
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
     with answering(whole, b"HTTP/1.1 404 Not Found\r\ncontent-length:0\r\nConnection: Close\r\n\r\n") as (port, seen):
         connection = Connection("127.0.0.1", port, 10)
-        first = connection.request("POST", "/a?b=%20", {"Accept": "x"}, b"[1]", seconds=10)
+        first = connection.request("POST", "/a?b=%20", {"Accept": "x"}, b"[1]", seconds=60)
         assert connection.is_open
-        second = connection.request("GET", "/", {}, None, seconds=10)
+        second = connection.request("GET", "/", {}, None, seconds=60)
         assert not connection.is_open
         connection.close()
     assert (first, second) == (Answer(200, b"{}"), Answer(404, b""))
@@ -108,7 +108,7 @@ def follow_lines(answer: bytes) -> list[bytes]:
     with answering(answer) as (port, _):
         connection = Connection("127.0.0.1", port, 10)
         try:
-            lines = connection.follow("POST", "/", {}, b"{}", seconds=10)
+            lines = connection.follow("POST", "/", {}, b"{}", seconds=60)
             assert not isinstance(lines, Answer)
             assert not connection.is_open
             return list(lines)
@@ -129,5 +129,5 @@ def test_a_broken_stream_is_an_error(rest: bytes) -> None:
 def test_what_is_no_stream_is_an_answer_also_to_who_would_follow() -> None:
     with answering(b"HTTP/1.1 409 No\r\nContent-Length: 2\r\n\r\n{}") as (port, _):
         connection = Connection("127.0.0.1", port, 10)
-        assert connection.follow("POST", "/", {}, b"{}", seconds=10) == Answer(409, b"{}")
+        assert connection.follow("POST", "/", {}, b"{}", seconds=60) == Answer(409, b"{}")
         connection.close()

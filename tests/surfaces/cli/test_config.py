@@ -28,7 +28,7 @@ def test_a_file_is_compared_and_applied_once(shared: Cli, file: Path) -> None:
     refused = shared("config", "apply", str(file))
     assert refused.code == 2 and "--yes" in refused.err
     done = shared("config", "apply", str(file), "--yes")
-    assert done.code == 0 and "applied 1 changes" in done.err
+    assert done.code == 0 and "applied 1 change" in done.err
     again = shared("config", "apply", str(file), "--json")
     assert again.code == 0 and [one["action"] for one in again.json["changes"]] == ["none"]
     file.write_text("sources: []\n")
@@ -42,7 +42,12 @@ def test_what_is_wrong_is_named_with_its_place(shared: Cli, file: Path) -> None:
     assert checked.code == 1 and "executor.yaml: sources[1].url: `url` is missing" in checked.err
     assert shared("config", "check", str(file), "--json").json["problems"][0]["place"].endswith("sources[1].url")
     applied = shared("config", "apply", str(file), "--yes")
-    assert applied.code == 1 and "applied 1 changes" in applied.err
+    assert applied.code == 1 and "applied 1 change" in applied.err
+    file.write_text("sources:\n  - {type: mcp, name: other, urll: x}\n  - {type: openapj, name: more, speck: y}\n")
+    wrong = shared("config", "check", str(file))  # the source that was applied is not in it
+    assert "`urll` is an unknown key, did you mean `url`?" in wrong.err
+    assert "`speck` is an unknown key" in wrong.err and "did you mean `openapi`?" in wrong.err
+    assert wrong.err.endswith("0 valid entries, 2 problems\n")
     assert shared("config", "check", str(file.with_name("none.toml"))).code == 2
 
 

@@ -9,15 +9,19 @@ import shlex
 import subprocess
 import tomllib
 import urllib.request
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from executor.surfaces.snippets import snippets
+from executor.surfaces.clients.snippets import snippets
+from tests.surfaces.cli import connect_page
 from tests.surfaces.cli.conftest import Cli
+from tests.surfaces.cli.connect_page import example
 
-PAGE = (Path(__file__).parents[3] / "docs" / "connect.md").read_text()
+PAGE = connect_page.PAGE.read_text()
 CLIENTS = [one.id for one in snippets(["executor", "mcp"], "http://127.0.0.1:8788")]
 HELLO = {
     "jsonrpc": "2.0",
@@ -49,7 +53,7 @@ def entry_in(text: str) -> dict[str, Any]:
 
 
 def command_in(client: str, text: str, folder: Path) -> list[str]:
-    if client == "claude":
+    if client in ("claude", "claude-code"):
         words = record_arguments(text, folder)
         assert words[:5] == ["mcp", "add", "--scope", "user", "executor"]
         return words[words.index("--") + 1 :]
@@ -60,7 +64,7 @@ def command_in(client: str, text: str, folder: Path) -> list[str]:
 
 
 def address_and_token(client: str, text: str, folder: Path) -> tuple[str, str]:
-    if client == "claude":
+    if client in ("claude", "claude-code"):
         words = record_arguments(text, folder)
         return words[words.index("executor") + 1], words[words.index("--header") + 1]
     if client == "other":
@@ -68,10 +72,12 @@ def address_and_token(client: str, text: str, folder: Path) -> tuple[str, str]:
         return address, header
     entry = entry_in(text)
     headers = entry.get("headers") or entry["http_headers"]
-    return entry.get("url") or entry["httpUrl"], f"Authorization: {headers['Authorization']}"
+    return next(
+        entry[key] for key in ("url", "httpUrl", "serverUrl") if key in entry
+    ), f"Authorization: {headers['Authorization']}"
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", [*CLIENTS, "claude", "desktop"])
 def test_the_text_starts_a_server_that_acts_as_the_clients_own_agent(shared: Cli, client: str, tmp_path: Path) -> None:
     shown = shared("connect", client)
     assert shown.code == 0, shown.err
@@ -86,7 +92,7 @@ def test_the_text_starts_a_server_that_acts_as_the_clients_own_agent(shared: Cli
     assert (newest["actor"], newest["through"]) == (client, "mcp")
 
 
-@pytest.mark.parametrize("client", [one for one in CLIENTS if one != "desktop"])
+@pytest.mark.parametrize("client", [one for one in CLIENTS if one != "claude-desktop"])
 def test_the_text_for_http_has_an_address_and_a_token_that_work(shared: Cli, client: str, tmp_path: Path) -> None:
     shown = shared("connect", client, "--http", "--json").json
     address, header = address_and_token(client, shown["text"], tmp_path)
@@ -100,11 +106,22 @@ def test_the_text_for_http_has_an_address_and_a_token_that_work(shared: Cli, cli
     assert (shared.data_dir / "agents" / f"{client}.token").read_text().strip() in header
 
 
+def test_the_links_that_install_it_have_the_entry_and_no_token() -> None:
+    command = ["/opt/executor", "mcp", "--data-dir", "/home/a b/ü"]
+    shown = {one.id: one for one in snippets(command, "http://127.0.0.1:8788", "exa_secret")}
+    assert {one.id for one in shown.values() if one.install} == {"cursor", "vscode"}
+    cursor, vscode = (urlsplit(shown[name].install or "") for name in ("cursor", "vscode"))
+    assert (cursor.scheme, vscode.scheme, vscode.path) == ("cursor", "vscode", "mcp/install")
+    assert json.loads(b64decode(parse_qs(cursor.query)["config"][0])) == shown["cursor"].stdio_entry
+    assert json.loads(unquote(vscode.query)) == {"name": "executor", **(shown["vscode"].stdio_entry or {})}
+    assert not [one for one in snippets(None, "http://127.0.0.1:8788") if one.install or one.stdio_entry]
+
+
 def test_connecting_again_gives_the_same_agent_and_after_a_revocation_a_new_token(shared: Cli) -> None:
     first, second = (shared("connect", "cursor", "--agent", "again", "--http", "--json").json for _ in range(2))
     assert first == second
     [agent] = [one for one in shared("agents", "list", "--json").json["items"] if one["name"] == "again"]
-    assert shared("agents", "revoke", agent["id"]).code == 0
+    assert shared("agents", "revoke", agent["name"]).code == 0
     third = shared("connect", "cursor", "--agent", "again", "--http", "--json").json
     assert third["text"] != first["text"]
     assert len([one for one in shared("agents", "list", "--json").json["items"] if one["name"] == "again"]) == 1
@@ -140,7 +157,7 @@ def test_the_clients_are_listed_with_where_their_text_belongs(shared: Cli) -> No
 def test_a_checkout_is_named_by_the_script_that_was_called(shared: Cli, tmp_path: Path) -> None:
     """By its whole path, also if it was called by a relative one."""
     from executor.settings import Settings
-    from executor.surfaces.snippets import bridge_command
+    from executor.surfaces.clients.snippets import bridge_command
 
     script = tmp_path / "executor"
     script.touch(mode=0o755)
@@ -159,32 +176,19 @@ def test_a_path_with_any_letters_is_the_same_path_in_every_text(name: str, tmp_p
         assert command_in(one.id, one.stdio, tmp_path) == command, one.id
 
 
-def example(client: str, transport: str) -> str:
-    """As docs/connect.md shows it: for a daemon in the usual place."""
-    home = "/home/you/.local"
-    places = ["--data-dir", f"{home}/share/executor", "--state-dir", f"{home}/state/executor", "--port", "8788"]
-    command = [f"{home}/bin/executor", "mcp", "--agent", client, *places]
-    [shown] = [one for one in snippets(command, "http://127.0.0.1:8788", "exa_…") if one.id == client]
-    text = shown.stdio if transport == "stdio" else shown.http
-    assert text is not None
-    return text
-
-
-@pytest.mark.parametrize("client", [one for one in CLIENTS if one != "other"])
-def test_the_page_shows_the_text_of_every_client(client: str) -> None:
-    assert f"\n{example(client, 'stdio')}\n" in PAGE
-    assert f"`executor connect {client}`" in PAGE
+def test_the_page_is_made_from_the_table_of_clients() -> None:
+    assert connect_page.read_page() == connect_page.render(), "run python -m tests.surfaces.cli.connect_page"
 
 
 def test_every_text_on_the_page_is_one_that_is_printed() -> None:
     shown = re.findall(r"^```(?:sh|toml|json)\n(.*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
-    known = {example(one, "stdio") for one in CLIENTS} | {example("claude", "http"), example("codex", "http")}
+    known = {example(one, "stdio") for one in CLIENTS} | {example("claude-code", "http"), example("codex", "http")}
     assert len(shown) >= len(CLIENTS)
     for text in shown:
         assert text in known or all(line.startswith("executor ") for line in text.splitlines()), text
 
 
-def test_every_command_on_the_page_runs(shared: Cli) -> None:
+def test_every_command_on_the_page_runs(shared: Cli, tmp_path: Path) -> None:
     """Except those that need an id, a name or an approval; the tests below run them."""
     literal = [one for one in commands_on_the_page() if "…" not in one and not re.search(r"\b[A-Z]{2,}", one)]
     assert len(literal) >= len(CLIENTS)
@@ -192,7 +196,7 @@ def test_every_command_on_the_page_runs(shared: Cli) -> None:
         words = shlex.split(one)[1:]
         if words in (["mcp"], ["agents", "revoke"], ["call"]):
             words.append("--help")
-        done = shared(*words)
+        done = shared(*words, HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / ".config"))
         assert done.code == 0, (one, done.err)
 
 
@@ -220,15 +224,15 @@ def test_the_code_on_the_page_runs_pauses_and_is_decided_with_the_commands_on_th
     headers = {name: value, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def called(tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    def call_tool(tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
         body = {**CALL, "params": {"name": tool, "arguments": arguments}}
         with opener.open(urllib.request.Request(address, json.dumps(body).encode(), headers), timeout=60) as answer:
             result = json.load(answer)["result"]
         return result["content"][0]["text"], result["_meta"]["executor/execution"]
 
     discover, write = re.findall(r"^```ts\n(.*?)\n```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert "demo.refunds.createRefund" in called("execute", code=discover)[0]
-    text, execution = called("execute", code=write)
+    assert "demo.refunds.createRefund" in call_tool("execute", code=discover)[0]
+    text, execution = call_tool("execute", code=write)
     [asked] = shared("approvals", "list", "--execution-id", execution["executionId"], "--json").json["items"]
     assert asked["id"] in text and asked["url"] in text
     deciding = [one for one in commands_on_the_page() if "approvals" in one]
@@ -236,5 +240,5 @@ def test_the_code_on_the_page_runs_pauses_and_is_decided_with_the_commands_on_th
     for one in deciding:
         done = shared(*shlex.split(one.replace("int_…", asked["id"]))[1:])
         assert done.code == 0, (one, done.err)
-    assert '"amount":5' in called("resume", executionId=execution["executionId"])[0].replace(" ", "")
+    assert '"amount":5' in call_tool("resume", executionId=execution["executionId"])[0].replace(" ", "")
     assert shared("sources", "remove", "demo").code == 0

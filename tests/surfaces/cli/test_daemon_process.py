@@ -95,7 +95,7 @@ def test_after_kill_9_the_next_command_starts_a_new_one(own: Cli) -> None:
     assert own.daemon["pid"] != pid
 
 
-def test_a_taken_port_is_told_with_its_number(cli: Cli) -> None:
+def test_a_taken_port_is_reported_with_its_number(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = cli("up", "--json", EXECUTOR_PORT=port)
@@ -105,7 +105,7 @@ def test_a_taken_port_is_told_with_its_number(cli: Cli) -> None:
     assert "EXECUTOR_PORT" in done.json["error"]["hint"]
 
 
-def test_a_database_of_a_newer_version_is_told(own: Cli) -> None:
+def test_a_database_of_a_newer_version_is_reported(own: Cli) -> None:
     import sqlite3
 
     assert own("up").code == 0
@@ -121,7 +121,7 @@ def test_a_database_of_a_newer_version_is_told(own: Cli) -> None:
     assert checks["schema"]["status"] == "failure"
 
 
-def test_a_damaged_database_is_told(cli: Cli) -> None:
+def test_a_damaged_database_is_reported(cli: Cli) -> None:
     cli.data_dir.mkdir(mode=0o700)
     (cli.data_dir / "executor.db").write_bytes(b"not a database at all" * 1000)
     done = cli("up", "--json")
@@ -131,7 +131,7 @@ def test_a_damaged_database_is_told(cli: Cli) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not Path("/bin/mount").exists(), reason="needs to mount a read-only directory")
-def test_a_read_only_data_directory_is_told(cli: Cli) -> None:
+def test_a_read_only_data_directory_is_reported(cli: Cli) -> None:
     cli.data_dir.mkdir(mode=0o700)
     if subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "ro,mode=700", "none", cli.data_dir], check=False).returncode:
         pytest.skip("may not mount here")
@@ -145,7 +145,7 @@ def test_a_read_only_data_directory_is_told(cli: Cli) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not Path("/bin/mount").exists(), reason="needs to mount a small directory")
-def test_a_full_data_directory_is_told(cli: Cli) -> None:
+def test_a_full_data_directory_is_reported(cli: Cli) -> None:
     cli.data_dir.mkdir(mode=0o700)
     if subprocess.run(
         ["/bin/mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", cli.data_dir], check=False
@@ -162,7 +162,7 @@ def test_a_full_data_directory_is_told(cli: Cli) -> None:
     assert done.json["error"]["code"] == "storage_full"
 
 
-def test_a_data_directory_locked_by_something_else_is_told(cli: Cli) -> None:
+def test_a_data_directory_locked_by_something_else_is_reported(cli: Cli) -> None:
     cli.data_dir.mkdir(mode=0o700)
     with holding_process(cli.data_dir / "daemon.lock") as other:
         done = cli("up", "--foreground")
@@ -208,7 +208,7 @@ def test_a_stranger_on_the_port_never_sees_a_token(own: Cli, stranger: tuple[int
     assert seen == []
 
 
-def test_down_signals_nobody_who_merely_has_the_number(own: Cli) -> None:
+def test_down_signals_no_one_who_merely_has_the_number(own: Cli) -> None:
     assert own("up").code == 0
     record = own.daemon
     assert own("down").code == 0
@@ -229,7 +229,7 @@ def test_two_data_directories_can_not_share_a_state_directory(own: Cli, tmp_path
     assert own("status").code == exit_codes.COMPLETED
 
 
-def test_in_the_foreground_it_runs_until_it_is_told_to_stop(own: Cli) -> None:
+def test_in_the_foreground_it_runs_until_it_is_asked_to_stop(own: Cli) -> None:
     with own.start("up", "--foreground", stderr=subprocess.PIPE) as process:
         wait_for(lambda: (own.state_dir / "daemon.json").exists())
         assert own.daemon["pid"] == process.pid

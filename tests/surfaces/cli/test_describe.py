@@ -14,13 +14,13 @@ TOOL = "described.refunds.createRefund"
 
 
 @pytest.fixture(scope="module")
-def described(shared: Cli) -> Iterator[DemoServer]:
+def sample_source(shared: Cli) -> Iterator[DemoServer]:
     with connect_sample(shared, "described") as server:
         yield server
         shared("sources", "remove", "described", "--yes")
 
 
-def test_a_tool_is_shown_with_a_call_as_an_example(shared: Cli, described: DemoServer) -> None:
+def test_a_tool_is_shown_with_a_call_as_an_example(shared: Cli, sample_source: DemoServer) -> None:
     shown = shared("tools", "describe", TOOL)
     assert shown.code == exit_codes.COMPLETED
     assert f"tools.{TOOL}(args: " in shown.out and f"example\nawait tools.{TOOL}({{ " in shown.out
@@ -28,14 +28,14 @@ def test_a_tool_is_shown_with_a_call_as_an_example(shared: Cli, described: DemoS
     assert "async def createRefund(" in python.out and f"await tools.{TOOL}(" in python.out
 
 
-def test_parts_schemas_and_json_are_there_on_request(shared: Cli, described: DemoServer) -> None:
+def test_parts_schemas_and_json_are_there_on_request(shared: Cli, sample_source: DemoServer) -> None:
     assert "example" not in shared("tools", "describe", TOOL, "--part", "description").out
     assert "inputSchema" in shared("tools", "describe", TOOL, "--schemas").out
     told = shared("tools", "describe", TOOL, "--language", "python", "--json").json
     assert told["language"] == "python" and told["example"].startswith("await tools.")
 
 
-def test_wrong_wishes_are_told(shared: Cli, described: DemoServer) -> None:
+def test_wrong_wishes_are_reported(shared: Cli, sample_source: DemoServer) -> None:
     missing = shared("tools", "describe", TOOL, "--type", "Nope", "--type", "Neither", "--json")
     assert missing.code == exit_codes.FAILED and "Nope, Neither" in missing.json["error"]["message"]
     assert shared("tools", "describe", TOOL, "--language", "cobol").code == exit_codes.USAGE

@@ -35,7 +35,7 @@ class Checkout:
         assert done.stderr == ""
         return done.stdout.strip()
 
-    def told(self, *arguments: str) -> str:
+    def run_on_terminal(self, *arguments: str) -> str:
         """What it says on a terminal."""
         ours, its = pty.openpty()
         try:
@@ -93,7 +93,7 @@ def test_without_a_stamp_or_after_a_move_it_is_set_up(checkout: Checkout, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["index.html", "src/pages/sources/tools.tsx", "src/ui", "public/theme.js"])
-def test_a_web_ui_older_than_its_sources_is_told_of_and_not_built(checkout: Checkout, name: str) -> None:
+def test_a_web_ui_older_than_its_sources_is_reported_and_not_built(checkout: Checkout, name: str) -> None:
     built = checkout.root / "src/executor/surfaces/web/static/index.html"
     for file in (built, checkout.root / "web" / name / "file"):
         file.parent.mkdir(parents=True)
@@ -101,13 +101,13 @@ def test_a_web_ui_older_than_its_sources_is_told_of_and_not_built(checkout: Chec
     source = checkout.root / "web" / name
     for path in (checkout.root / "web").rglob("*"):
         os.utime(path, (1, 1))
-    assert checkout.told("status") == ""
+    assert checkout.run_on_terminal("status") == ""
     os.utime(source, (built.stat().st_mtime + 10,) * 2)
-    assert "scripts/setup" in checkout.told("status")
+    assert "scripts/setup" in checkout.run_on_terminal("status")
     assert checkout.run("status")  # and nothing is said where nobody reads
     assert not checkout.set_up
     built.unlink()
-    assert checkout.told("status") == ""
+    assert checkout.run_on_terminal("status") == ""
 
 
 def test_the_scripts_are_valid_shell() -> None:

@@ -57,10 +57,11 @@ def test_the_browser_is_not_started_with_the_link_itself(shared: Cli) -> None:
     from executor.settings import Settings
     from executor.surfaces.cli.browser import open_page
 
-    with mock.patch.object(webbrowser, "open", return_value=True) as opened:
+    browser = mock.create_autospec(webbrowser.BaseBrowser, instance=True)
+    with mock.patch.object(webbrowser, "get", return_value=browser):
         settings = Settings.load(shared.environment)
         open_page(settings, "sign-in.html", "http://127.0.0.1:1/sign-in#exl_secret")
-    [address] = opened.call_args.args
+    [address] = browser.open.call_args.args
     page = settings.state_dir / "sign-in.html"
     assert address == page.as_uri() and "exl_secret" not in address
     assert stat.S_IMODE(page.stat().st_mode) == 0o600

@@ -60,7 +60,7 @@ def test_policies_are_added_tried_changed_moved_and_removed(shop: Cli) -> None:
     assert "matches 2 tools" in told.err
     other = told.out.split()[1].rstrip(":")
     listed = shop("policies", "list").out
-    assert 'trusted.things.* when /name="rug" as write → allow' in listed
+    assert 'trusted.things.* when /name="rug" (write calls) → allow' in listed
     tested = shop("policies", "test", "trusted.things.createThing", "--arguments", '{"name": "rug"}')
     assert tested.out.startswith("allow") and policy in tested.out
     assert shop("policies", "move", other, "0").code == 0
@@ -82,7 +82,7 @@ def test_always_shows_the_policy_and_is_not_made_without_a_yes(shop: Cli) -> Non
     asked = view["interactions"][0]["id"]
     refused = shop("approvals", "approve", asked, "--for", "always", stdin="y\n")
     assert refused.code == 2
-    assert "trusted.things.createThing as write of trusted by" in refused.err
+    assert "trusted.things.createThing (write calls) of trusted by" in refused.err
     assert shop("approvals", "show", asked, "--json").json["status"] == "pending"
     assert shop("approvals", "approve", asked, "--pin", "/name").code == 2
     done = shop("approvals", "approve", asked, "--for", "always", "--pin", "/name", "--yes", "--json")

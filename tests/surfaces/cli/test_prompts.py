@@ -33,7 +33,7 @@ class WithToken(Cli):
 
 
 @pytest.fixture(scope="module")
-def guarded(shared: Cli) -> Iterator[ProtectedService]:
+def protected_source(shared: Cli) -> Iterator[ProtectedService]:
     with running() as server:
         server.accepts = {"k-right"}
         added = shared("sources", "add", f"{server.url}/openapi.json", "--namespace", "guarded")
@@ -84,7 +84,9 @@ def test_an_approval_that_was_left_is_not_printed_again(shared: Cli, shop: DemoS
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_credential_is_asked_for_at_once_and_never_shown(shared: Cli, guarded: ProtectedService, call: str) -> None:
+def test_a_credential_is_asked_for_at_once_and_never_shown(
+    shared: Cli, protected_source: ProtectedService, call: str
+) -> None:
     with terminal(shared, "call", CALLS[call]) as (process, screen):
         asked = read_until(screen, "Enter for other choices): ")
         os.write(screen, b"k-right\n")
@@ -97,7 +99,7 @@ def test_a_credential_is_asked_for_at_once_and_never_shown(shared: Cli, guarded:
 
 
 def test_a_secret_pasted_where_a_choice_is_asked_is_not_shown_and_decides_nothing(
-    shared: Cli, guarded: ProtectedService
+    shared: Cli, protected_source: ProtectedService
 ) -> None:
     with terminal(shared, "call", CALLS["bearer"]) as (process, screen):
         seen = read_until(screen, "Enter for other choices): ")
@@ -114,7 +116,9 @@ def test_a_secret_pasted_where_a_choice_is_asked_is_not_shown_and_decides_nothin
     assert SECRET not in seen + again and "not with mine" in seen
 
 
-def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: Cli, guarded: ProtectedService) -> None:
+def test_leaving_a_credential_for_later_names_the_commands_and_the_page(
+    shared: Cli, protected_source: ProtectedService
+) -> None:
     with terminal(shared, "call", CALLS["bearer"]) as (process, screen):
         read_until(screen, "Enter for other choices): ")
         os.write(screen, b"\x04")
@@ -126,8 +130,8 @@ def test_leaving_a_credential_for_later_names_the_commands_and_the_page(shared: 
 
 
 @pytest.mark.parametrize("kind", ["agents", "keys"])
-def test_nobody_is_asked_for_a_credential_that_they_may_not_give(
-    shared: Cli, guarded: ProtectedService, kind: str
+def test_no_one_is_asked_for_a_credential_that_they_may_not_give(
+    shared: Cli, protected_source: ProtectedService, kind: str
 ) -> None:
     made = {"agents": shared("agents", "create", "curious").out, "keys": shared("keys", "create", "curious").out}
     agent = WithToken(shared.home, made[kind].strip())

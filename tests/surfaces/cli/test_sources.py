@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.surfaces.cli.conftest import Cli
 
 LIST = {"/things": {"get": {"operationId": "listThings", "tags": ["things"]}}}
 SERVER = Path(__file__).parents[2] / "sources" / "mcp" / "servers" / "real.py"
+LISTED = SERVER.with_name("listed.py")
 TEMPLATES = {"github": {}}
 
 
@@ -273,7 +275,7 @@ def test_a_placeholder_for_the_server_is_called_one(shared: Cli, upstream: Upstr
     upstream.routes["/p.json"] = as_json(document(LIST, servers=servers))
     added = shared("sources", "add", f"{upstream.url}/p.json", "--namespace", "placed")
     assert "https://subdomain.okta.com is a placeholder" in added.err, added.err
-    assert "--variable subdomain=…" in added.err and "--base-url" in added.err
+    assert "--variable subdomain=VALUE" in added.err and "--base-url" in added.err
     assert shared("sources", "remove", "placed").code == exit_codes.COMPLETED
 
 
@@ -315,7 +317,7 @@ def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> Non
     command = ("--yes", "--namespace", "hinted", "--", sys.executable, str(SERVER), "stdio")
     added = shared("sources", "add", "--hints", "ask", *command)
     assert added.code == exit_codes.COMPLETED, added.err
-    assert "read-only; 0 are trusted" in added.err and "sources hints hinted trust" in added.err
+    assert "read-only; none of them is trusted yet" in added.err and "sources hints hinted trust" in added.err
     trusted = shared("sources", "hints", "hinted", "trust")
     assert "trusted  hinted.peek" in trusted.out and "policies remove" in trusted.err
     assert "allow: policy hinted.**" in shared("policies", "test", "hinted.peek").out
@@ -325,3 +327,28 @@ def test_the_hints_of_a_server_are_trusted_when_that_is_said(shared: Cli) -> Non
     listed = shared("policies", "list", "--json").json["items"]
     assert shared("policies", "remove", listed[-1]["id"]).code == exit_codes.COMPLETED
     assert shared("sources", "remove", "hinted").code == exit_codes.COMPLETED
+
+
+def test_a_tool_that_a_server_changed_is_shown_and_accepted(shared: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+
+    def offer(description: str, **properties: Any) -> None:
+        schema = {"type": "object", "properties": properties}
+        file.write_text(json.dumps([{"name": "close", "description": description, "inputSchema": schema}]))
+
+    offer("Close a ticket.")
+    command = ("--yes", "--namespace", "held", "--", sys.executable, str(LISTED), str(file))
+    assert shared("sources", "add", *command).code == exit_codes.COMPLETED
+    try:
+        offer("Close it and tell everyone.", reason={"type": "string"})
+        refreshed = shared("sources", "refresh", "held")
+        assert refreshed.out == "refreshed held: 1 tool, 1 held for a review\n"
+        assert "1 changed tool waits for a review:\n" in refreshed.err
+        shown = shared("sources", "review", "held").out.splitlines()
+        assert shown[0].startswith("held.close  destructive  refused until you accept it")
+        assert shown[1:] == ["  - Close a ticket.", "  + Close it and tell everyone.", "  input.reason added: string"]
+        accepted = shared("sources", "review", "held", "--accept", "--yes")
+        assert accepted.code == exit_codes.COMPLETED and "1 accepted; 0 still to review" in accepted.err
+        assert "nothing to review" in shared("sources", "review", "held").err
+    finally:
+        shared("sources", "remove", "held")

@@ -26,13 +26,13 @@ __all__ = ["about", "daemon", "shop", "text_of", "value_of"]
 async def connect_client(daemon: Daemon, *, mode: str = "auto", role: str = "agent") -> AsyncIterator[Client]:
     """The official client over HTTP, with one of our tokens."""
     headers = {"Authorization": f"Bearer {getattr(daemon.tokens, role)}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=240, trust_env=False) as http:
         transport = streamable_http_client(f"{daemon.url}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """A data directory of its own, on any free port; whatever daemon was started there is stopped at the end."""
     folder = tmp_path_factory.mktemp("stdio")
@@ -46,6 +46,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 
 def operator(environment: dict[str, str], *arguments: str) -> Any:
     command = [sys.executable, "-m", "executor", *arguments, "--json"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)

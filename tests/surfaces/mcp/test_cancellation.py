@@ -273,7 +273,7 @@ def slow(daemon: Daemon, mark: str) -> Iterator[type[SlowUpstream]]:
         daemon.request("DELETE", f"/v1/sources/{namespace}")
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)
 
 
 TWO_WRITES = {

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -20,7 +21,7 @@ from executor.surfaces.mcp import gateway, stdio
 from executor.surfaces.mcp.elicitation import MOST_SHOWN, Links
 from tests.support.conditions import wait_for
 from tests.surfaces.api import identities
-from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.daemon_server import Daemon, running_daemon, running_upstream
 from tests.surfaces.mcp.conftest import about, text_of
 from tests.surfaces.mcp.test_bridge import execute, initialize
 from tests.surfaces.mcp.test_clients import call
@@ -323,3 +324,15 @@ async def test_what_is_remembered_of_pages_and_requests_is_bounded(daemon: Daemo
     assert len(links._shown) == MOST_SHOWN
     of_daemon = daemon.front._mcp.result()._links
     wait_for(lambda: not of_daemon._open)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_setting_decides_and_not_the_client(tmp_path: Path, road: str) -> None:
+    """Without pages, every client gets the link in the text, at once."""
+    with running_daemon(tmp_path, approval_pages_in_clients=False) as daemon, running_upstream() as (address, _):
+        added = daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "shop"})
+        assert added.status == 201, added.body
+        older = SentCall(daemon, "execute", {"code": WRITE["typescript"]}, headers=PAGES, **ROADS[road]).answer()
+        newest = modern(daemon, road, arguments={"code": WRITE["typescript"]})
+    for result in (older, newest):
+        assert about(result)["status"] == "paused" and "/approvals/int_" in text_of(result)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from executor.surfaces.mcp import fast_path, handshake
-from executor.surfaces.mcp.tool_results import ABOUT
+from executor.surfaces.mcp.results.tool_results import ABOUT
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 from tests.surfaces.mcp.conftest import connect_client, text_of, value_of
 
@@ -104,9 +104,9 @@ from tests.surfaces.api.daemon_server import running_daemon
 
 gate = threading.Event()
 load = endpoint._load
-def held(executor):
+def held(executor, levels):
     gate.wait(60)
-    return load(executor)
+    return load(executor, levels)
 endpoint._load = held
 with running_daemon(pathlib.Path({str(tmp_path)!r})) as daemon:
     assert daemon.execute("return 2")["result"] == 2
@@ -142,7 +142,7 @@ def test_a_sdk_that_can_not_be_loaded_leaves_the_api_alone(tmp_path: Any, monkey
 
 
 def test_what_is_shown_in_text_cannot_hide_or_reorder_anything(daemon: Daemon) -> None:
-    from executor.surfaces.mcp.tool_results import result_of
+    from executor.surfaces.mcp.results.tool_results import result_of
 
     asked = {
         "id": "int_a",

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from executor.daemon import control
-from executor.surfaces.mcp import media, stdio
-from executor.surfaces.mcp.media import ALL_BYTES, BLOCK_BYTES, LONGEST_SIDE, MOST_BLOCKS, KeptFile, Media
+from executor.surfaces.mcp import stdio
+from executor.surfaces.mcp.results import media
+from executor.surfaces.mcp.results.media import ALL_BYTES, BLOCK_BYTES, LONGEST_SIDE, MOST_BLOCKS, KeptFile, Media
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Reply, serving
 from tests.surfaces.api import identities
@@ -84,9 +85,10 @@ def returning(data: bytes, kind: str = "image/png", language: str = "typescript"
 
 
 def blocks(result: Any) -> list[tuple[str, str, bytes]]:
-    """Behind the text, which comes first and has none of them."""
+    """Behind the text, which comes first and has none of them. A link to the artifact of the result may follow."""
     first, *rest = result["content"]
     assert first["type"] == "text"
+    rest = rest[:-1] if rest and rest[-1]["type"] == "resource_link" else rest
     assert not any(block["data"] in first["text"] for block in rest)
     return [(block["type"], block["mimeType"], base64.b64decode(block["data"])) for block in rest]
 

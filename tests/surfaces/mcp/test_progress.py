@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from executor.surfaces.mcp import gateway, progress
+from executor.surfaces.mcp import gateway
+from executor.surfaces.mcp.streams import progress
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.identities import agent
 from tests.surfaces.mcp.conftest import about, connect_client, text_of

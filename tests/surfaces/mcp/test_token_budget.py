@@ -11,8 +11,8 @@ from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.test_malformed_requests import ACCEPT
 
 BUDGET = 500
-WIRE = 680  # with everything that only the client reads: revisions, hints, `_meta`
-FOR_CLIENTS = frozenset({"annotations", "_meta"})
+WIRE = 740  # with everything that only the client reads: revisions, hints, `_meta`
+FOR_CLIENTS = frozenset({"annotations", "_meta", "title"})
 
 
 def tokens(text: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executor.surfaces.mcp.tool_results import result_of
+from executor.surfaces.mcp.results.tool_results import result_of
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.mcp.conftest import text_of
 from tests.surfaces.mcp.test_clients import call

@@ -70,11 +70,11 @@ def cancel(daemon: Daemon, number: Any = 7, role: str = "agent", session: str = 
 def execution_with(daemon: Daemon, mark: str, status: str = "running") -> str:
     """The id of the one whose code has `mark` in it, once it has this status."""
 
-    def found() -> str:
+    def look() -> str:
         items = daemon.get(f"/v1/executions?text={mark}&status={status}").json["items"]
         return str(items[0]["executionId"]) if items else ""
 
-    return str(wait_for(found))
+    return str(wait_for(look))
 
 
 def status_of(daemon: Daemon, execution_id: str) -> str:

@@ -104,7 +104,11 @@ def watch(page: Any, asked: tuple[str, ...], complaints: list[str]) -> Any:
 
 def sign_in(context: Any, daemon: Daemon) -> None:
     """Without a page: that a page can do it is tried in test_sign_in.py. Each context has a session of its own."""
-    name, _, value = identities.signed_in(daemon).cookie.partition("=")
+    keep_cookie(context, daemon, identities.signed_in(daemon).cookie)
+
+
+def keep_cookie(context: Any, daemon: Daemon, cookie: str) -> None:
+    name, _, value = cookie.partition("=")
     context.add_cookies([{"name": name, "value": value, "url": daemon.url, "httpOnly": True, "sameSite": "Strict"}])
 
 
@@ -152,7 +156,9 @@ class ViewBrowser:
     def _enter(self, place: str) -> Any:
         context = self._browser.new_context(base_url=self._daemon.url)
         context.set_default_timeout(60_000)
-        if place != "outside":
+        if place == "visitor":
+            keep_cookie(context, self._daemon, identities.visitor(self._daemon).cookie)
+        elif place != "outside":
             sign_in(context, self._daemon)
         if place == "empty":
             chosen = f"localStorage.setItem('executor.workspace', '{self._names['empty']}')"
@@ -175,7 +181,7 @@ def axe_script() -> Path:
     return next(Path(package.__file__).parent.rglob("axe.min.js"))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def hostile(daemon: Daemon) -> Iterator[str]:
     """A source `evil` whose every text attacks the reader."""
     with hostile_api.running() as address:
@@ -184,7 +190,7 @@ def hostile(daemon: Daemon) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def many(daemon: Daemon, hostile: str) -> str:
     """The namespace of a source with 10,000 tools."""
     added = daemon.post("/v1/sources", {"location": f"{hostile}/many.json", "namespace": "many"})

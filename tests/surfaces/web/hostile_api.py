@@ -1,4 +1,4 @@
-"""An API that attacks whoever looks at it, and a workspace full of such text: markup, scripts, invisible characters."""
+"""An API that attacks its readers, and a workspace full of such text: markup, scripts, invisible characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
-from tests.surfaces.web.sample_workspace import expect_created, invite, serve
+from tests.surfaces.web.sample_workspace import expect_created, invite, serve, start_session
 
 MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 TURNED = "safe\u202egnp.exe"
@@ -28,6 +28,14 @@ WRITES = (
     f"note: {MARKUP!r}.repeat(3000)}})"
 )
 HUGE = "const line = 'W'.repeat(20_000); for (let i = 0; i < 40; i++) console.log(line); return {text: line.repeat(10)}"
+# What an agent says and does that was talked into attacking the people who watch it.
+STEPS: list[dict[str, Any]] = [
+    {"think": f"{MARKUP} {TURNED}"},
+    {"plan": [MARKUP, HIDDEN]},
+    {"say": f"{MARKUP} {TURNED} [link]({LINK}) ![picture](https://example.com/x.png)\n\n```html\n{MARKUP}\n```"},
+    {"diff": {"path": MARKUP, "old": HIDDEN, "new": f"{MARKUP}\n{TURNED}"}},
+    {"bash": f"echo '{MARKUP}' {HIDDEN}"},
+]
 
 
 def operation(name: str, text: str = MARKUP, **more: Any) -> dict[str, Any]:
@@ -156,6 +164,7 @@ def set_up(daemon: Daemon) -> Iterator[dict[str, str]]:
             "outcome": "Result",
             "empty": empty["id"],
             "invitation": invite(daemon),
+            "session": start_session(daemon, f"{MARKUP} {HIDDEN}", STEPS),
         }
 
 
@@ -172,6 +181,12 @@ def name_things(daemon: Daemon) -> None:
     expect_created(daemon, "/v1/policies", policy)
     for path in ("/v1/keys", "/v1/agents"):
         expect_created(daemon, path, {"name": MARKUP})
+    toolkit = {"slug": "billing", "name": MARKUP, "description": MARKUP, "patterns": ["evil.**"]}
+    toolkit["policies"] = [{**policy, "action": "deny"}]
+    expect_created(daemon, "/v1/toolkits", toolkit)
+    expect_created(daemon, "/v1/toolkits/billing/keys", {"name": f"{MARKUP} of a toolkit"})
+    webhook = {"name": MARKUP, "url": "https://webhooks.invalid/", "events": ["webhook.disabled"]}
+    expect_created(daemon, "/v1/webhooks", webhook)
     body = {"token": invite(daemon), "name": MARKUP}
     assert identities.nobody(daemon).post("/v1/invitations/accept", body).status == 200
     place = daemon.get("/v1/workspaces").json["items"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from executor.demo.server import DemoServer
+from tests.support.conditions import wait_for
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
 
@@ -37,6 +39,13 @@ const days = Array.from({ length: 3000 }, (_, day) => `${day},${(day * 37) % 101
 return ["day,sold,left", ...days].join("\\n");"""
 DELAYS = {"lamp": 0.12, "chair": 0.3, "table": 0.2, "parcel": 0.1}
 TEXT: dict[str, Any] = {"type": "string"}
+STEPS: list[dict[str, Any]] = [
+    {"think": "The rounding happens twice."},
+    {"plan": ["Find the rounding", "Round once"]},
+    {"say": "The total is rounded **twice**: once for each line, and once at the end."},
+    {"diff": {"path": "shop/total.py", "old": "total = round(total)\n", "new": "return round(total, 2)\n"}},
+    {"bash": "pytest -q tests/test_total.py"},
+]
 
 
 def operation(name: str, tag: str, about: str, *, body: Any = None, **more: Any) -> dict[str, Any]:
@@ -130,7 +139,7 @@ def serve(server: ThreadingHTTPServer) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)
 
 
 @contextmanager
@@ -177,6 +186,9 @@ def add_policies_and_people(daemon: Daemon) -> None:
         {"pattern": "warehouse.**", "action": "allow", "note": "Nothing there can be lost"},
     ):
         expect_created(daemon, "/v1/policies", policy)
+    kit = {"slug": "billing", "name": "Billing desk", "patterns": ["demo.invoices.*"], "passThrough": ["demo.**"]}
+    expect_created(daemon, "/v1/toolkits", {**kit, "policies": [{"pattern": "demo.*.deleteInvoice", "action": "deny"}]})
+    expect_created(daemon, "/v1/toolkits/billing/keys", {"name": "desk-bot"})
     for name in ("desk_token", "stripe_key"):
         expect_created(daemon, "/v1/secrets", {"name": name, "value": f"value of {name}"})
     body = {"token": invite(daemon), "name": "Grace Hopper"}
@@ -197,6 +209,7 @@ def ran(daemon: Daemon) -> dict[str, str]:
     assert (failed["status"], done["status"], python["status"]) == ("failed", "completed", "completed")
     assert (paused["status"], lacking["status"]) == ("paused", "paused")
     return {
+        "session": start_session(daemon, "Round the total once", STEPS),
         "done": done["executionId"],
         "failed": failed["executionId"],
         "python": python["executionId"],
@@ -205,3 +218,11 @@ def ran(daemon: Daemon) -> dict[str, str]:
         "question": paused["interactions"][0]["id"],
         "credential": lacking["interactions"][0]["id"],
     }
+
+
+def start_session(daemon: Daemon, title: str, steps: list[dict[str, Any]]) -> str:
+    """Of the agent without a model. It ends with a request that no one has answered."""
+    body = {"agent": "fake", "cwd": tempfile.mkdtemp(), "isolation": "simple", "title": title}
+    session = expect_created(daemon, "/v1/sessions", {**body, "prompt": json.dumps(steps)})["id"]
+    wait_for(lambda: daemon.get(f"/v1/sessions/{session}").json["status"] == "waiting")
+    return str(session)

@@ -30,7 +30,7 @@ def box(got: Got, handler: Handler) -> Reply:
 
 
 @pytest.fixture
-def keyed() -> Iterator[Upstream]:
+def keyed_service() -> Iterator[Upstream]:
     """An API of which every call needs a key."""
     with serving() as upstream:
         told = document({"/box": {"get": LOOK, "post": FILL}}, servers=[{"url": upstream.url}], **KEYED)
@@ -39,10 +39,10 @@ def keyed() -> Iterator[Upstream]:
 
 
 def test_an_address_is_previewed_connected_and_given_its_credential_right_there(
-    visit: Open, daemon: Daemon, keyed: Upstream
+    visit: Open, daemon: Daemon, keyed_service: Upstream
 ) -> None:
     page = visit("/sources/add")
-    page.get_by_role("textbox", name="Address").fill(keyed.url)  # it leads to the document
+    page.get_by_role("textbox", name="Address").fill(keyed_service.url)  # it leads to the document
     page.get_by_role("button", name="Look").click()
     offer = page.get_by_role("region", name="Available tools")
     expect(offer).to_contain_text("2 tools")
@@ -76,17 +76,17 @@ def test_a_command_runs_only_after_consent_and_shows_its_tools_first(visit: Open
     page.get_by_label("Run exactly this command on this machine").check()
     page.get_by_role("button", name="Run it once and show its tools").click()
     offer = page.get_by_role("region", name="Available tools")
-    expect(offer).to_contain_text("Add two numbers.", timeout=60_000)
+    expect(offer).to_contain_text("Add two numbers.")
     assert daemon.get("/v1/sources/local").status == 404
     page.get_by_role("button", name="Connect").click()
-    page.wait_for_url("**/sources/local", timeout=60_000)
+    page.wait_for_url("**/sources/local")
     page.goto("/sources/local?tool=local.peek&tab=try")
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("button", name="Allow once")).to_be_visible()
     asked = daemon.get("/v1/interactions?status=pending").json["items"]
     [approval] = [one for one in asked if one["tool"] == "local.peek"]
     daemon.post(f"/v1/interactions/{approval['id']}/approve")
-    expect(page.get_by_role("region", name="Result")).to_contain_text("seen", timeout=30_000)
+    expect(page.get_by_role("region", name="Result")).to_contain_text("seen")
     daemon.request("DELETE", "/v1/sources/local")
 
 
@@ -107,7 +107,7 @@ def test_a_file_is_uploaded_and_connected(visit: Open, daemon: Daemon, tmp_path:
     daemon.request("DELETE", "/v1/sources/filed")
 
 
-def test_what_failed_is_told_with_its_request_and_what_to_try(visit: Open, keyed: Upstream) -> None:
+def test_what_failed_is_reported_with_its_request_and_what_to_try(visit: Open, keyed_service: Upstream) -> None:
     page = visit("/sources/add")
     address = page.get_by_role("textbox", name="Address")
     address.fill("http://127.0.0.1:9/openapi.json")
@@ -115,18 +115,18 @@ def test_what_failed_is_told_with_its_request_and_what_to_try(visit: Open, keyed
     expect(page.get_by_text("http://127.0.0.1:9/openapi.json").last).to_be_visible()
     expect(page.get_by_text("Is the service running, and is the port right?")).to_be_visible()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    del keyed.routes["/openapi.json"]
-    address.fill(f"{keyed.url}/nothing")
+    del keyed_service.routes["/openapi.json"]
+    address.fill(f"{keyed_service.url}/nothing")
     page.get_by_role("button", name="Look").click()
     expect(page.get_by_role("list", name="Attempts")).to_contain_text("graphql")
 
 
-def test_a_connect_that_fails_names_the_status(visit: Open, keyed: Upstream) -> None:
+def test_a_connect_that_fails_names_the_status(visit: Open, keyed_service: Upstream) -> None:
     page = visit("/sources/add")
-    page.get_by_role("textbox", name="Address").fill(f"{keyed.url}/openapi.json")
+    page.get_by_role("textbox", name="Address").fill(f"{keyed_service.url}/openapi.json")
     page.get_by_role("button", name="Look").click()
     expect(page.get_by_role("region", name="Available tools")).to_be_visible()
-    keyed.routes["/openapi.json"] = as_json({}, 500)
+    keyed_service.routes["/openapi.json"] = as_json({}, 500)
     page.get_by_role("button", name="Connect").click()
     expect(page.get_by_text("→ 500")).to_be_visible()
 

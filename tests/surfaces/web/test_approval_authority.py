@@ -30,7 +30,7 @@ def test_a_member_sees_that_it_waits_for_an_administrator_and_can_not_settle_it(
     daemon.post(f"/v1/executions/{view['executionId']}/cancel")
 
 
-def test_whoever_asked_can_not_allow_it_where_duties_are_separated_but_may_deny_it(
+def test_anyone_who_asked_can_not_allow_it_where_duties_are_separated_but_may_deny_it(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     guest(visit, daemon, "member", "Ada")
@@ -58,7 +58,7 @@ def test_an_administrator_chooses_what_is_separated(visit: Open, daemon: Daemon)
     page = visit("/settings?tab=people")
     try:
         page.get_by_role("combobox", name="Separation of duties").select_option("all")
-        wait_for(lambda: daemon.get("/v1/separation").json["separation"] == "all", 60)
+        wait_for(lambda: daemon.get("/v1/separation").json["separation"] == "all")
         expect(page.get_by_role("combobox", name="Separation of duties")).to_have_value("all")
     finally:
         separate(daemon, "default")

@@ -169,7 +169,7 @@ def test_the_palette_decides_without_leaving_the_page_and_a_card_hears_no_single
     assert page.url.endswith("/secrets")
 
 
-def test_somebody_who_may_not_decide_reads_why_in_the_card(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
+def test_someone_who_may_not_decide_reads_why_in_the_card(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
     view = daemon.execute(create("for a viewer"))
     page = guest(visit, daemon, "viewer", "Vi")
     page.goto(f"/executions/{view['executionId']}")

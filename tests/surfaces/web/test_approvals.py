@@ -180,13 +180,13 @@ def test_always_shows_the_policies_around_the_new_one_and_how_wide_it_is(
     page.get_by_role("button", name="Always allow…").click()
     panel = page.get_by_role("region", name="Always allow")
     lines = panel.get_by_role("region", name="The policies including the new one").get_by_role("listitem")
-    added = "+2added: shop.things.createThing as write of shop by agent → allow"
+    added = "+2added: shop.things.createThing (write calls) of shop by agent → allow"
     expect(lines).to_have_text(["  1other.** → deny", added, "  3shop.** → require_approval"])
     past = panel.get_by_role("region", name="What would have changed").get_by_role("listitem")
     expect(past.first).to_contain_text("ask→would beallowshop.things.createThing")
     panel.get_by_label("Every write tool of shop").check()
     save = panel.get_by_role("button", name="Save the policy and allow")
-    expect(lines.nth(1)).to_contain_text("shop.** as write")
+    expect(lines.nth(1)).to_contain_text("shop.** (write calls)")
     expect(save).to_be_disabled()
     panel.get_by_label("Yes, all 1 tools").check()
     expect(save).to_be_enabled()

@@ -93,7 +93,7 @@ def test_50_content_of_strangers_never_runs_here(visit: Open, daemon: Daemon) ->
     assert page.evaluate("window.hacked") is None and page.title() != "hacked"
 
 
-def test_deleting_needs_a_second_press_and_is_told_everywhere(visit: Open, daemon: Daemon) -> None:
+def test_deleting_needs_a_second_press_and_is_shown_everywhere(visit: Open, daemon: Daemon) -> None:
     view = daemon.execute("return 'one line\\n'.repeat(9000)")
     page = visit(f"/executions/{view['executionId']}?tab=artifacts", viewport={"width": 380, "height": 800})
     panel = page.get_by_role("tabpanel")

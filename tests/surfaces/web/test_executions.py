@@ -153,7 +153,7 @@ def test_a_call_that_waits_leads_to_its_approval_and_then_says_who_allowed_it(
     expect(page.get_by_role("region", name="Result")).to_contain_text("lamp")
 
 
-def test_a_failure_marks_its_line_and_a_denial_and_a_retry_are_told_apart(
+def test_a_failure_marks_its_line_and_a_denial_and_a_retry_are_distinguished(
     visit: Open, daemon: Daemon, shop: list[Any]
 ) -> None:
     policy = daemon.post("/v1/policies", {"pattern": "shop.things.listThings", "action": "deny", "note": "no"}).json

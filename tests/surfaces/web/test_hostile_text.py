@@ -34,6 +34,7 @@ PLAIN = {
     *("add", "add-credential", "add-failed", "approvals", "approval-missing", "audit-nothing", "settings"),
     *("help", "secrets", "secret", "playground-typescript", "playground-python"),
     *("settings-sessions", "settings-appearance", "settings-about", "source-missing", "execution-missing"),
+    *("session-missing", "tools-filtered", "toolkit-missing"),
 }
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.sign_in_browser import CALLBACK, CLIENT, SECRET, settings_of
+from tests.support.sign_in_browser import running_daemon_with
 from tests.support.token_issuer import TokenIssuer, issuing
-from tests.surfaces.api.daemon_server import Daemon, running_daemon
+from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 
 BUTTON = "Sign in with your identity provider"
@@ -24,11 +24,8 @@ def authority() -> Iterator[TokenIssuer]:
 
 @pytest.fixture(scope="module")
 def daemon(authority: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EXECUTOR_SECRET_OIDC", SECRET)
-        with running_daemon(tmp_path_factory.mktemp("daemon"), **settings_of(authority)) as daemon:
-            authority.known(CLIENT, f"{daemon.url}{CALLBACK}", secret=SECRET)
-            yield daemon
+    with running_daemon_with(authority, tmp_path_factory.mktemp("daemon")) as daemon:
+        yield daemon
 
 
 @pytest.fixture
@@ -37,7 +34,7 @@ def also_asked(authority: TokenIssuer) -> tuple[str, ...]:
     return (f"{authority.issuer}/authorize?",)
 
 
-def somebody(authority: TokenIssuer, daemon: Daemon, sub: str, role: str = "") -> None:
+def register_person(authority: TokenIssuer, daemon: Daemon, sub: str, role: str = "") -> None:
     email = f"{sub}@example.org"
     authority.person = {"sub": sub, "name": sub.title(), "email": email, "email_verified": True}
     if role:
@@ -47,7 +44,7 @@ def somebody(authority: TokenIssuer, daemon: Daemon, sub: str, role: str = "") -
 def test_an_invited_person_signs_in_at_the_provider_and_comes_back_to_where_they_were(
     visit: Open, daemon: Daemon, authority: TokenIssuer
 ) -> None:
-    somebody(authority, daemon, "ann", "viewer")
+    register_person(authority, daemon, "ann", "viewer")
     page = visit("/executions?status=failed", signed_in=False)
     expect(page.get_by_text(authority.issuer.partition("://")[2].partition("/")[0])).to_be_visible()
     page.get_by_role("link", name=BUTTON).click()
@@ -62,8 +59,8 @@ def test_an_invited_person_signs_in_at_the_provider_and_comes_back_to_where_they
     expect(page.get_by_role("button", name="Add a secret")).to_have_count(0)
 
 
-def test_a_stranger_is_told_why_not_and_finds_the_way_back(visit: Open, daemon: Daemon, authority: TokenIssuer) -> None:
-    somebody(authority, daemon, "cal")
+def test_a_stranger_learns_why_not_and_finds_the_way_back(visit: Open, daemon: Daemon, authority: TokenIssuer) -> None:
+    register_person(authority, daemon, "cal")
     page = visit("/sign-in", signed_in=False)
     page.get_by_role("link", name=BUTTON).click()
     expect(page.get_by_role("heading", name="Not signed in")).to_be_visible()
@@ -75,7 +72,7 @@ def test_a_stranger_is_told_why_not_and_finds_the_way_back(visit: Open, daemon: 
 def test_the_way_back_from_the_provider_leads_to_no_other_site(
     visit: Open, daemon: Daemon, authority: TokenIssuer
 ) -> None:
-    somebody(authority, daemon, "dora", "member")
+    register_person(authority, daemon, "dora", "member")
     for target in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
         page = visit(f"/sign-in?to={target}", signed_in=False)
         page.get_by_role("link", name=BUTTON).click()

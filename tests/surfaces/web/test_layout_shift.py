@@ -22,6 +22,7 @@ PAGES = (
     "/sources/shop/edit",
     "/sources/add",
     "/policies",
+    "/toolkits",
     "/secrets",
     "/audit",
     "/playground",
@@ -29,6 +30,7 @@ PAGES = (
     "/settings?tab=people",
     "/settings?tab=keys",
     "/settings?tab=sessions",
+    "/settings?tab=webhooks",
     "/settings?tab=appearance",
     "/settings?tab=about",
 )

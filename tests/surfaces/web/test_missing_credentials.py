@@ -48,7 +48,7 @@ class Locked(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def locked(daemon: Daemon) -> Iterator[str]:
+def locked_address(daemon: Daemon) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Locked)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -58,11 +58,11 @@ def locked(daemon: Daemon) -> Iterator[str]:
     yield address
     server.shutdown()
     server.server_close()
-    thread.join(10)
+    thread.join(120)
 
 
 def test_a_missing_credential_is_given_on_its_page_and_the_execution_goes_on(
-    visit: Open, daemon: Daemon, locked: str
+    visit: Open, daemon: Daemon, locked_address: str
 ) -> None:
     path = daemon.get("/v1/tools?source=locked").json["items"][0]["path"]
     view = daemon.execute(f"return await tools.{path}({{}})")
@@ -70,11 +70,15 @@ def test_a_missing_credential_is_given_on_its_page_and_the_execution_goes_on(
     [approval] = view["interactions"]
     assert approval["kind"] == "credential"
     page = visit(approval["url"])
-    expect(page.get_by_text("and nowhere else")).to_contain_text(locked)
+    expect(page.get_by_text("and nowhere else")).to_contain_text(locked_address)
     entry = page.get_by_label("Header X-Key")
     assert entry.get_attribute("type") == "password"
     assert entry.get_attribute("autocomplete") == "new-password"
-    entry.fill(KEY)
+    entry.fill("a wrong key")
+    page.get_by_role("button", name="Save and continue").click()
+    expect(page.get_by_text("The service refused this credential")).to_be_visible()
+    page.get_by_role("link", name="Enter it again").click()
+    page.get_by_label("Header X-Key").fill(KEY)
     page.get_by_role("button", name="Save and continue").click()
     expect(page.get_by_text("Credential saved. The execution is resuming")).to_be_visible()
     ended = daemon.get(f"/v1/executions/{view['executionId']}?wait=60").json

@@ -50,7 +50,7 @@ def with_login_page(authority: Authority) -> None:
 
 
 @pytest.fixture
-def allowed(monkeypatch: pytest.MonkeyPatch, provider: Authority) -> None:
+def allow_provider(monkeypatch: pytest.MonkeyPatch, provider: Authority) -> None:
     """Of all foreign hosts exactly the provider's may be asked."""
 
     def check(request: Any, daemon: Daemon, complaints: list[str]) -> None:
@@ -61,7 +61,7 @@ def allowed(monkeypatch: pytest.MonkeyPatch, provider: Authority) -> None:
 
 
 def test_a_paused_call_gets_its_login_at_the_provider_and_the_execution_goes_on(
-    visit: Open, daemon: Daemon, provider: Authority, allowed: None
+    visit: Open, daemon: Daemon, provider: Authority, allow_provider: None
 ) -> None:
     view = daemon.execute(CODE)
     [approval] = view["interactions"]
@@ -104,7 +104,7 @@ def test_a_call_that_needs_a_login_can_be_denied_instead(visit: Open, daemon: Da
 
 
 def test_a_login_that_is_spread_over_two_servers_needs_a_word_for_each_by_name(
-    visit: Open, daemon: Daemon, provider: Authority, allowed: None
+    visit: Open, daemon: Daemon, provider: Authority, allow_provider: None
 ) -> None:
     with serving() as other:
         flows = {

@@ -6,6 +6,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.web.conftest import Open
 from tests.surfaces.web.test_shell import end_streams
@@ -29,6 +30,21 @@ def test_a_page_that_cannot_be_fetched_says_how_to_start_the_daemon_and_opens_wh
     assert page.url.endswith("/secrets")
 
 
+def test_what_happens_while_a_page_is_still_connecting_is_shown_once_it_is_connected(
+    visit: Open, daemon: Daemon, shop: list[Any]
+) -> None:
+    page = visit("/executions")
+    expect(page.get_by_text("Live", exact=True).first).to_be_visible()
+    held: list[Any] = []
+    page.route("**/v1/events?live=true", lambda route: held.append(route))
+    with page.expect_response("**/v1/executions?*") as read:
+        page.reload()
+    read.value.finished()
+    daemon.execute("return 'between reading and listening'")
+    wait_for(lambda: page.title() and held).pop().continue_()
+    expect(page.get_by_text("between reading and listening").first).to_be_visible()
+
+
 def test_a_page_whose_file_an_upgrade_has_removed_is_loaded_again_once_and_no_more(visit: Open, daemon: Daemon) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", level=1, name="Sources")).to_be_visible()
@@ -46,13 +62,14 @@ def test_a_page_whose_file_an_upgrade_has_removed_is_loaded_again_once_and_no_mo
     expect(page.get_by_role("heading", level=1, name="Audit")).to_be_visible()
 
 
-def test_a_filter_typed_while_nobody_answers_shows_no_old_rows(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
+def test_a_filter_typed_while_no_one_answers_shows_no_old_rows(visit: Open, daemon: Daemon, shop: list[Any]) -> None:
     daemon.execute("return 'an old row'")
     page = visit("/executions")
     rows = page.get_by_text("an old row").first
     expect(rows).to_be_visible()
     search_offline(page, "something else", rows)
-    page.get_by_role("button", name="Try again").click()
+    # In one step: the page also tries again when it is online, and then the button is gone.
+    page.evaluate("[...document.querySelectorAll('button')].find((b) => b.textContent === 'Try again')?.click()")
     expect(page.get_by_text("No matching executions")).to_be_visible()
     page.goto("/sources/shop?q=things")
     tool = page.get_by_role("button", name="shop.things.listThings")

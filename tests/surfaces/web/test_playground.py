@@ -174,7 +174,7 @@ def test_own_runs_are_listed_searched_and_opened_again(visit: Open, daemon: Daem
     expect(page.get_by_role("region", name="Result")).to_contain_text("apples")
 
 
-def test_whoever_may_not_run_code_is_told_who_can(visit: Open, daemon: Daemon) -> None:
+def test_anyone_who_may_not_run_code_learns_who_can(visit: Open, daemon: Daemon) -> None:
     page = guest(visit, daemon, "viewer", "Vera")
     page.goto("/playground")
     expect(page.get_by_text("Ask a member.")).to_be_visible()

@@ -22,7 +22,7 @@ WANTED = (
 
 
 @pytest.fixture
-def built(tmp_path: Path) -> Path:
+def build_folder(tmp_path: Path) -> Path:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text(PAGE.decode())
     (tmp_path / "assets" / "app-1.js").write_text("run()")
@@ -58,39 +58,39 @@ def test_what_is_not_a_page_stays_behind_the_door(daemon: Daemon) -> None:
     assert daemon.post("/approvals", {}, role=None).status == 401
 
 
-def test_files_with_a_digest_in_their_name_are_kept_and_others_are_asked_for_again(built: Path) -> None:
-    asset, theme = get(built, "/assets/app-1.js"), get(built, "/theme.js")
+def test_files_with_a_digest_in_their_name_are_kept_and_others_are_asked_for_again(build_folder: Path) -> None:
+    asset, theme = get(build_folder, "/assets/app-1.js"), get(build_folder, "/theme.js")
     assert asset.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert asset.headers["content-type"] == "text/javascript; charset=utf-8"
     assert theme.headers["cache-control"] == "no-cache"
-    again = get(built, "/theme.js", {"if-none-match": theme.headers["etag"]})
+    again = get(build_folder, "/theme.js", {"if-none-match": theme.headers["etag"]})
     assert (again.status, again.body) == (304, b"")
-    (built / "theme.js").write_text("another()")
-    changed = get(built, "/theme.js", {"if-none-match": theme.headers["etag"]})
+    (build_folder / "theme.js").write_text("another()")
+    changed = get(build_folder, "/theme.js", {"if-none-match": theme.headers["etag"]})
     assert (changed.status, changed.body) == (200, b"another()")
 
 
-def test_a_browser_that_asks_for_it_gets_the_packed_copy(built: Path) -> None:
+def test_a_browser_that_asks_for_it_gets_the_packed_copy(build_folder: Path) -> None:
     code = b"const a = 1;\n" * 1000
-    (built / "assets" / "app-3.js").write_bytes(code)
-    (built / "assets" / "app-3.js.gz").write_bytes(gzip.compress(code))
-    packed = get(built, "/assets/app-3.js", {"accept-encoding": "br, gzip;q=0.5"})
+    (build_folder / "assets" / "app-3.js").write_bytes(code)
+    (build_folder / "assets" / "app-3.js.gz").write_bytes(gzip.compress(code))
+    packed = get(build_folder, "/assets/app-3.js", {"accept-encoding": "br, gzip;q=0.5"})
     assert packed.headers["content-encoding"] == "gzip" and gzip.decompress(packed.body) == code
     assert packed.headers["content-type"] == "text/javascript; charset=utf-8"
     assert int(packed.headers["content-length"]) == len(packed.body) < len(code) / 10
-    plain = get(built, "/assets/app-3.js", {"accept-encoding": "br, gzip;q=0"})
+    plain = get(build_folder, "/assets/app-3.js", {"accept-encoding": "br, gzip;q=0"})
     assert plain.body == code and "content-encoding" not in plain.headers
     assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
     assert packed.headers["etag"] != plain.headers["etag"]
     for answer, accepted in ((packed, "gzip"), (plain, "identity")):
         asked = {"if-none-match": answer.headers["etag"], "accept-encoding": accepted}
-        assert (get(built, "/assets/app-3.js", asked)).status == 304
-    assert "content-encoding" not in (get(built, "/theme.js", {"accept-encoding": "gzip"})).headers
-    assert (get(built, "/assets/app-3.js.gz")).status == 404
+        assert (get(build_folder, "/assets/app-3.js", asked)).status == 304
+    assert "content-encoding" not in (get(build_folder, "/theme.js", {"accept-encoding": "gzip"})).headers
+    assert (get(build_folder, "/assets/app-3.js.gz")).status == 404
 
 
-def test_head_says_what_get_would_send(built: Path) -> None:
-    answer = get(built, "/assets/app-1.js", method="HEAD")
+def test_head_says_what_get_would_send(build_folder: Path) -> None:
+    answer = get(build_folder, "/assets/app-1.js", method="HEAD")
     assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"", "5")
 
 
@@ -101,35 +101,35 @@ def test_a_browser_gets_scripts_packed(daemon: Daemon) -> None:
     assert answer.headers["content-encoding"] == "gzip" and b"import" in gzip.decompress(answer.body)
 
 
-def test_a_missing_file_is_not_answered_with_the_page(built: Path) -> None:
-    assert (get(built, "/assets/app-2.js")).status == 404
+def test_a_missing_file_is_not_answered_with_the_page(build_folder: Path) -> None:
+    assert (get(build_folder, "/assets/app-2.js")).status == 404
 
 
 @pytest.mark.parametrize("path", ["/../secret.js", "/assets/../../secret.js", "//secret.js", "/assets\\..\\secret.js"])
-def test_no_address_leads_out_of_the_folder(built: Path, path: str) -> None:
-    outside = built.parent / "secret.js"
+def test_no_address_leads_out_of_the_folder(build_folder: Path, path: str) -> None:
+    outside = build_folder.parent / "secret.js"
     outside.write_text("SECRET")
-    assert b"SECRET" not in (get(built, path)).body
+    assert b"SECRET" not in (get(build_folder, path)).body
 
 
-def test_a_link_out_of_the_folder_is_not_followed(built: Path) -> None:
-    outside = built.parent / "outside"
+def test_a_link_out_of_the_folder_is_not_followed(build_folder: Path) -> None:
+    outside = build_folder.parent / "outside"
     outside.mkdir(exist_ok=True)
     (outside / "secret.js").write_text("SECRET")
-    (built / "file.js").symlink_to(outside / "secret.js")
-    (built / "folder").symlink_to(outside)
-    (built / "theme.js.gz").symlink_to(outside / "secret.js")
-    assert (get(built, "/theme.js", {"accept-encoding": "gzip"})).body == b"theme()"
-    (built / "theme.js").unlink()
-    (built / "theme.js").symlink_to(outside / "secret.js")
+    (build_folder / "file.js").symlink_to(outside / "secret.js")
+    (build_folder / "folder").symlink_to(outside)
+    (build_folder / "theme.js.gz").symlink_to(outside / "secret.js")
+    assert (get(build_folder, "/theme.js", {"accept-encoding": "gzip"})).body == b"theme()"
+    (build_folder / "theme.js").unlink()
+    (build_folder / "theme.js").symlink_to(outside / "secret.js")
     for path in ("/file.js", "/folder/secret.js", "/theme.js"):
-        assert (get(built, path)).status == 404
+        assert (get(build_folder, path)).status == 404
 
 
-def test_hidden_files_and_unknown_types_are_not_served(built: Path) -> None:
+def test_hidden_files_and_unknown_types_are_not_served(build_folder: Path) -> None:
     for name in (".inputs", ".hidden.js", "notes.txt"):
-        (built / name).write_text("notes")
-        assert (get(built, f"/{name}")).status == 404
+        (build_folder / name).write_text("notes")
+        assert (get(build_folder, f"/{name}")).status == 404
 
 
 def test_a_new_build_is_served_without_a_restart(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_one_signs_out_everywhere_else_and_stays_here(visit: Open) -> None:
 def test_the_page_about_tells_versions_layers_and_checks(visit: Open, daemon: Daemon) -> None:
     page = visit("/settings?tab=about")
     status = daemon.get("/v1/status").json
-    for shown in (status["version"], status["python"], status["sqlite"]):
+    for shown in (status["version"], status["python"], status["database"]):
         expect(page.get_by_text(shown, exact=True).first).to_be_visible()
     layers = page.get_by_role("list", name="Layers").get_by_role("listitem")
     for name in status["sandbox"]["layers"]:

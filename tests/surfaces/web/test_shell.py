@@ -44,7 +44,7 @@ def test_the_palette_finds_pages_tools_approvals_and_executions(visit: Open, pau
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_whoever_comes_to_a_browser_after_somebody_else_is_not_told_what_they_looked_at(
+def test_anyone_who_comes_to_a_browser_after_someone_else_does_not_learn_what_they_looked_at(
     visit: Open, daemon: Daemon, paused: Any
 ) -> None:
     """`store` of shell/recent.ts: what is remembered belongs to the person, not to the browser."""
@@ -170,7 +170,7 @@ def end_streams(daemon: Daemon) -> None:
 def test_signing_out_in_one_tab_signs_out_the_others(visit: Open) -> None:
     first = visit("/executions")
     second = visit("/policies", within=first.context)
-    expect(second.get_by_role("heading", name="Policies")).to_be_visible()
+    expect(second.get_by_role("heading", name="Policies", level=1)).to_be_visible()
     first.get_by_role("button", name="Account and appearance").first.click()
     first.get_by_role("menuitem", name="Sign out").click()
     first.wait_for_url("**/sign-in*")

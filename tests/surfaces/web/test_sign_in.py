@@ -40,7 +40,7 @@ def test_a_link_that_has_expired_or_is_not_whole_says_so(visit: Open, daemon: Da
     expect(page.get_by_role("alert")).to_contain_text("this link is not valid")
 
 
-def test_whoever_is_not_signed_in_is_told_how_and_comes_back_to_where_they_were(visit: Open, daemon: Daemon) -> None:
+def test_anyone_who_is_not_signed_in_learns_how_and_comes_back_to_where_they_were(visit: Open, daemon: Daemon) -> None:
     page = visit("/executions?status=failed", signed_in=False)
     expect(page.get_by_text("executor web", exact=True)).to_be_visible()
     page.get_by_label("Or paste the link").fill(link(daemon))
@@ -65,7 +65,7 @@ def test_signing_out_ends_the_session(visit: Open) -> None:
     assert answer.status == 401
 
 
-def test_whoever_accepts_an_invitation_sees_only_what_their_role_allows(visit: Open, daemon: Daemon) -> None:
+def test_anyone_who_accepts_an_invitation_sees_only_what_their_role_allows(visit: Open, daemon: Daemon) -> None:
     """In the browser of somebody who was here before as another: nothing of theirs is left."""
     before = visit("/")
     expect(before.get_by_role("heading", name="Sources")).to_be_visible()

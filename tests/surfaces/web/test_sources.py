@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from executor.identity.local_tokens import read_agent_token
-from executor.surfaces.snippets import bridge_command, snippets
+from executor.surfaces.clients.snippets import bridge_command, snippets
 from tests.sources.openapi.documents import answers, document, json_body
 from tests.sources.upstream import Got, Handler, Reply, Upstream, as_json, serving
 from tests.support.conditions import wait_for
@@ -329,7 +329,12 @@ def test_an_agent_is_connected_with_the_exact_text_of_its_client(visit: Open, da
     page.get_by_role("button", name="Copy for Claude Code", exact=True).click()
     command = bridge_command(daemon.executor.settings)
     assert page.evaluate("navigator.clipboard.readText()") == snippets(command, daemon.url)[0].stdio
+    for title, one in (("Cursor", 2), ("VS Code", 3)):
+        page.get_by_role("tab", name=title, exact=True).click()
+        link = page.get_by_role("link", name=f"Install in {title}")
+        expect(link).to_have_attribute("href", str(snippets(command, daemon.url)[one].install))
     page.get_by_role("tab", name="Codex").click()
+    expect(page.get_by_role("link", name="Install in")).to_have_count(0)
     page.get_by_text("Over HTTP", exact=True).click()
     expect(page.get_by_text(f"{daemon.url}/mcp")).to_be_visible()
     assert json.dumps(KEY) not in page.content()

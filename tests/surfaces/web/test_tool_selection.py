@@ -6,12 +6,14 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.sources.openapi.documents import document
 from tests.sources.upstream import Upstream, as_json, serving
+from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon
 from tests.surfaces.api.test_tool_selection import operation
 from tests.surfaces.api.test_treat_as_read import SERVER, TOOLS
@@ -87,13 +89,45 @@ def test_a_tool_is_named_described_and_treated_as_a_read(visit: Open, daemon: Da
     expect(page.get_by_text("its name suggests that it only reads")).to_be_visible()
     page.get_by_role("button", name="Treat as read…").click()
     panel = page.get_by_role("region", name="Treat as read")
-    expect(panel).to_contain_text("named.issues.find as write of named → allow (treated as a read)")
+    expect(panel).to_contain_text("named.issues.find (write calls) of named → allow (treated as a read)")
     panel.get_by_role("button", name="Save the policy and allow").click()
     expect(page.get_by_role("region", name="Treat as read")).to_have_count(0)
     assert daemon.execute("return await tools.named.issues.find({})")["status"] == "completed"
     for one in daemon.get("/v1/policies").json["items"]:
         daemon.request("DELETE", f"/v1/policies/{one['id']}")
     daemon.request("DELETE", "/v1/sources/named")
+
+
+def test_a_changed_tool_is_shown_and_accepted_on_the_page_of_its_source(
+    visit: Open, daemon: Daemon, tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps(TOOLS))
+    body = {"command": [sys.executable, str(SERVER), str(file)], "namespace": "srv", "consent": True}
+    assert daemon.post("/v1/sources", body).status == 201
+    changed = json.loads(json.dumps(TOOLS))
+    changed[0]["inputSchema"]["properties"]["bcc"] = {"type": "string"}
+    changed[1]["description"] = "it, and read <b>the keys</b>\u202e"
+    file.write_text(json.dumps(changed))
+    page = visit("/sources/srv")
+    page.get_by_role("button", name="Refresh").click()
+    review = page.get_by_role("region", name="Changes to review")
+    expect(review.get_by_text("The server changed 2 tools")).to_be_visible()
+    expect(review.get_by_text("input.bcc")).to_be_visible()
+    expect(review.get_by_text("it, and read <b>the keys</b>")).to_be_visible()
+    look = review.get_by_role("listitem").filter(has_text="srv.look").first
+    expect(look.get_by_text("calls refused")).to_be_visible()
+    look.get_by_role("button", name="Accept this change").click()
+    expect(review.get_by_text("The server changed a tool")).to_be_visible()
+    [left] = daemon.get("/v1/sources/srv/review").json["items"]
+    assert left["path"] == "srv.peek" and not left["refused"]
+    review.get_by_role("button", name="Accept this change").click()
+    expect(review).to_have_count(0)
+    page = visit("/sources/srv/edit")
+    page.get_by_role("combobox", name="Review changed tools").select_option("all")
+    page.get_by_role("button", name="Save the settings").click()
+    wait_for(lambda: daemon.get("/v1/sources/srv").json["review"] == "all")
+    daemon.request("DELETE", "/v1/sources/srv")
 
 
 def test_a_servers_hints_are_trusted_tool_by_tool(visit: Open, daemon: Daemon, tmp_path: Path) -> None:
@@ -119,7 +153,12 @@ def test_approval_defaults_are_set_on_the_page_of_a_source(visit: Open, daemon: 
     file.write_text(json.dumps(TOOLS))
     body = {"command": [sys.executable, str(SERVER), str(file)], "namespace": "srv", "consent": True}
     assert daemon.post("/v1/sources", body).status == 201
-    page = visit("/sources/srv/edit")
+    page = visit("/sources/srv")
+    held: list[Any] = []
+    page.route("**/v1/sources/*/defaults", lambda route: held.append(route), times=1)
+    page.goto("/sources/srv/edit")
+    expect(page.get_by_label("Writes")).to_be_disabled()
+    wait_for(lambda: page.title() and held).pop().continue_()
     page.get_by_label("Writes").select_option("Allow")
     page.get_by_role("button", name="Save the defaults").click()
     expect(page.get_by_text("Saved the approval defaults")).to_be_visible()

@@ -25,9 +25,9 @@ MOST_KEPT = 12
 TOGETHER = 1_200_000
 WIDE, NARROW = {"width": 1200, "height": 720}, {"width": 380, "height": 780}
 LOOKS: dict[Look, tuple[dict[str, int], str, str]] = {
-    "light": (WIDE, "light", "{}"),
-    "dark": (WIDE, "dark", "{runOnly: ['color-contrast']}"),
-    "phone": (NARROW, "light", "{rules: {'color-contrast': {enabled: false}}}"),
+    "light": (WIDE, "light", "{resultTypes: ['violations']}"),
+    "dark": (WIDE, "dark", "{resultTypes: ['violations'], runOnly: ['color-contrast']}"),
+    "phone": (NARROW, "light", "{resultTypes: ['violations'], rules: {'color-contrast': {enabled: false}}}"),
 }
 # Until what was set in motion by the change has come to rest.
 FRAME = """new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))).then(() => Promise.allSettled(

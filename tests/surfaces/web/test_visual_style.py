@@ -13,6 +13,7 @@ PAGES = (
     "/executions",
     "/approvals",
     "/policies",
+    "/toolkits",
     "/secrets",
     "/playground",
     "/audit",
@@ -38,10 +39,12 @@ def test_on_a_phone_the_rarer_places_are_behind_one_button(visit: Open) -> None:
     places = page.get_by_role("navigation", name="Main")
     expect(places.get_by_role("link")).to_have_count(5)
     places.get_by_role("button", name="More").click()
-    expect(page.get_by_role("menuitem")).to_have_text(["Secrets", "Audit", "Settings"])
+    expect(page.get_by_role("menuitem")).to_have_text(
+        ["Tools", "Toolkits", "Secrets", "Playground", "Audit", "Settings"]
+    )
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1, name="Secrets")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="Tools")).to_be_visible()
     expect(places.get_by_role("button", name="More")).to_have_attribute("aria-current", "page")
 
 

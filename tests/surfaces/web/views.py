@@ -22,13 +22,14 @@ Act = Callable[[Any, dict[str, str]], None]
 
 @dataclass(frozen=True)
 class View:
-    """`place` is whose eyes see it: a workspace in use, one with nothing in it, or nobody's who is signed in."""
+    """`place` is whose eyes see it: a workspace in use, one with nothing in it, that of a browser without an account,
+    or nobody's who is signed in."""
 
     name: str
     path: str
     act: Act | None = None
     pictures: tuple[Look, ...] = ("light",)
-    place: Literal["used", "empty", "outside"] = "used"
+    place: Literal["used", "empty", "visitor", "outside"] = "used"
 
     def picture(self, look: Look) -> str:
         return self.name if look == "light" else f"{self.name}-{look}"
@@ -75,6 +76,13 @@ def look_up_nothing(page: Any, names: dict[str, str]) -> None:
     page.get_by_role("textbox", name="Address").fill("http://127.0.0.1:9/openapi.json")
     page.get_by_role("button", name="Look").click()
     expect(page.get_by_role("alert")).to_be_visible()
+
+
+def move(page: Any, names: dict[str, str]) -> None:
+    """As far as the warning of what ends."""
+    page.get_by_role("textbox", name="Base URL").fill("https://elsewhere.example")
+    page.get_by_role("button", name="Save the settings").click()
+    expect(page.get_by_role("button", name="Change it")).to_be_visible()
 
 
 def always(page: Any, names: dict[str, str]) -> None:
@@ -136,12 +144,15 @@ VIEWS = (
     View("source-search", "/sources/{source}?q=give+money+back", pictures=()),
     View("source-changes", "/sources/{changed}?view=changes"),
     View("source-document", "/sources/{changed}?view=document"),
+    View("source-definitions", "/sources/{changed}?view=definitions", pictures=()),
+    View("source-manifest", "/sources/{changed}?view=manifest", pictures=()),
     View("tool", "/sources/{source}?tool={tool}", pictures=("light", "phone")),
     View("tool-typescript", "/sources/{source}?tool={tool}&tab=typescript"),
     View("tool-python", "/sources/{source}?tool={tool}&tab=python", pictures=()),
     View("tool-json", "/sources/{source}?tool={tool}&tab=json", pictures=()),
     View("try", "/sources/{form}&tab=try"),
     View("edit", "/sources/{locked}/edit"),
+    View("edit-moved", "/sources/{locked}/edit", move, pictures=()),
     View("edit-disconnect", "/sources/{source}/edit", dialog("Disconnect…"), pictures=()),
     View("source-missing", "/sources/nothing", pictures=()),
     View("executions", "/executions"),
@@ -154,15 +165,30 @@ VIEWS = (
     View("execution-failed", "/executions/{failed}", pictures=()),
     View("execution-paused", "/executions/{paused}"),
     View("execution-missing", "/executions/exec_nothing", pictures=()),
+    View("sessions", "/sessions"),
+    View("sessions-empty", "/sessions", place="empty", pictures=()),
+    View("session-new", "/sessions", dialog("New session"), pictures=()),
+    View("session", "/sessions/{session}", pictures=("light", "phone")),
+    View("session-details", "/sessions/{session}?tab=details", pictures=()),
+    View("session-missing", "/sessions/ses_nothing", pictures=()),
     View("approvals", "/approvals"),
     View("approvals-empty", "/approvals", place="empty", pictures=()),
     View("approval", "/approvals/{question}", pictures=("light", "phone")),
     View("approval-always", "/approvals/{question}", always),
     View("approval-missing", "/approvals/int_nothing", pictures=()),
     View("connect", "/connect/{credential}"),
+    View("tools", "/tools", pictures=("light", "dark", "phone")),
+    View("tools-filtered", "/tools?effect=write&policy=allow&q=nothing", pictures=()),
+    View("tools-definitions", "/tools?view=definitions", pictures=()),
+    View("tools-empty", "/tools", place="empty", pictures=()),
     View("policies", "/policies"),
     View("policies-empty", "/policies", place="empty", pictures=()),
     View("policy", "/policies", dialog("Add a policy")),
+    View("toolkits", "/toolkits"),
+    View("toolkits-empty", "/toolkits", place="empty", pictures=()),
+    View("toolkit", "/toolkits/billing"),
+    View("toolkit-new", "/toolkits", dialog("Add a toolkit"), pictures=()),
+    View("toolkit-missing", "/toolkits/nothing", pictures=()),
     View("secrets", "/secrets"),
     View("secrets-empty", "/secrets", place="empty", pictures=()),
     View("secret", "/secrets", dialog("Add a secret"), pictures=()),
@@ -175,9 +201,13 @@ VIEWS = (
     View("settings-people", "/settings?tab=people"),
     View("settings-keys", "/settings?tab=keys"),
     View("settings-sessions", "/settings?tab=sessions"),
+    View("settings-webhooks", "/settings?tab=webhooks"),
     View("settings-appearance", "/settings?tab=appearance"),
     View("settings-about", "/settings?tab=about", tidy),
     View("sign-in", "/sign-in", place="outside"),
+    View("visitor", "/", place="visitor", pictures=("light", "phone")),
+    View("visitor-key", "/", act=dialog("Agent key"), place="visitor", pictures=()),
+    View("visitor-leave", "/", act=dialog("Leave"), place="visitor", pictures=()),
     View("invitation", "/invitation#{invitation}", place="outside"),
     View("nowhere", "/nowhere/at/all", place="outside", pictures=()),
 )

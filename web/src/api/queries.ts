@@ -1,5 +1,5 @@
 // What the pages read, each under a key that the live stream can renew.
-import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { get, query } from "./client";
 import type { Match, Tool, Way } from "./types";
 
@@ -10,16 +10,24 @@ export const whoami = queryOptions({
   retry: false,
 });
 
+/** Whether this browser has no account, and acts in the anonymous workspace that it opened. */
+export const useVisitor = () => useQuery(whoami).data?.via === "anonymous_browser";
+
+export const anonymousWorkspace = queryOptions({
+  queryKey: ["anonymous"],
+  queryFn: ({ signal }) => get("/v1/auth/anonymous/workspace", signal),
+});
+
 export const systemStatus = queryOptions({
   queryKey: ["status"],
   queryFn: ({ signal }) => get("/v1/status", signal),
 });
 
 /** How MCP clients are connected; one that is started by stdio acts as `agent`. */
-export const clients = (agent: string) =>
+export const clients = (agent: string, toolkit = "") =>
   queryOptions({
-    queryKey: ["clients", agent],
-    queryFn: ({ signal }) => get(`/v1/clients${query({ agent })}`, signal),
+    queryKey: ["clients", agent, toolkit],
+    queryFn: ({ signal }) => get(`/v1/clients${query({ agent, toolkit })}`, signal),
   });
 
 export const interactions = (status?: string) =>
@@ -102,6 +110,6 @@ export const searchTools = async (asked: Searched, signal?: AbortSignal) => {
 };
 
 export const readWays = async (source: string) => {
-  const { items, sentTo } = await get(`/v1/connections/ways/${encodeURIComponent(source)}`);
+  const { items, sentTo } = await get(`/v1/sources/${encodeURIComponent(source)}/ways`);
   return { items: items as unknown[] as Way[], sentTo };
 };

@@ -18,15 +18,18 @@ const STALE: Record<string, string[]> = {
   execution: ["executions", "status"],
   call: [],
   interaction: ["interactions"],
-  source: ["sources", "tools", "status"],
+  source: ["sources", "tools", "status", "toolkits"],
   policy: ["policies", "decision", "matches"],
   secret: ["secrets"],
   connection: ["connections", "sources"],
   member: ["members"],
   invitation: ["invitations"],
   key: ["keys"],
-  agent: ["agents"],
+  agent: ["agents", "toolkits"],
+  toolkit: ["toolkits"],
   session: ["sessions"],
+  agent_session: ["agent_sessions"],
+  webhook: ["webhooks"],
   workspace: ["workspaces", "whoami"],
   organization: ["workspaces", "whoami"],
 };
@@ -53,6 +56,16 @@ export function renewal(client: QueryClient) {
   };
 }
 
+/** What was requested before the stream was open may have changed since without an event that said so. */
+export function catchUp(client: QueryClient): void {
+  const early = client.getQueryCache().findAll({ predicate: ({ state }) => state.data === undefined });
+  void client.invalidateQueries();
+  for (const { promise, queryKey } of early) {
+    const again = () => client.invalidateQueries({ queryKey, exact: true });
+    promise?.then(again, () => undefined);
+  }
+}
+
 export function Live({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const router = useRouter();
@@ -60,11 +73,9 @@ export function Live({ children }: { children: ReactNode }) {
   useEffect(() => {
     const ending = new AbortController();
     const renew = renewal(client);
-    let broken = false;
     const told = (connection: Connection) => {
-      if (connection === "live" && broken) client.invalidateQueries();
+      if (connection === "live") catchUp(client);
       if (connection === "refused") client.invalidateQueries({ queryKey: whoami.queryKey });
-      broken = connection === "reconnecting";
       setHeld((before) => (before.connection === connection ? before : { connection, since: Date.now() }));
     };
     const happened = (event: LiveEvent) => {

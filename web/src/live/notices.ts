@@ -26,7 +26,8 @@ export async function switchNotices(on: boolean): Promise<boolean> {
 export function notifyOf(event: LiveEvent, open: (address: string) => void): void {
   if (event.type !== "interaction.requested" || document.visibilityState === "visible" || !noticesAreOn()) return;
   const id = String(event.data.id ?? "");
-  const notice = new Notification("A decision is needed", { body: "An execution needs your decision.", tag: id });
+  const body = event.data.sessionId ? "An agent session needs your decision." : "An execution needs your decision.";
+  const notice = new Notification("A decision is needed", { body, tag: id });
   notice.onclick = () => {
     window.focus();
     notice.close();

@@ -58,7 +58,7 @@ async function readOnce(
     const answer = await fetch("/v1/events?live=true", { headers: wanted, signal: watch.signal, cache: "no-store" });
     if (!answer.ok || !answer.body) throw new Problem(answer.status, await readProblem(answer));
     opened();
-    for await (const data of frames(answer.body)) {
+    for await (const { data } of frames(answer.body)) {
       clearTimeout(silence);
       silence = setTimeout(stop, SILENCE);
       if (data) event(parse(data) as LiveEvent);
@@ -69,8 +69,8 @@ async function readOnce(
   }
 }
 
-/** The data of each frame; an empty text for a comment. */
-async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** The name and the data of each frame; both are empty for a comment. */
+export async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<{ name: string; data: string }> {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   let rest = "";
   for (;;) {
@@ -79,8 +79,10 @@ async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<string>
     const parts = (rest + value).split("\n\n");
     rest = parts.pop() ?? "";
     for (const part of parts) {
-      const lines = part.split("\n").filter((line) => line.startsWith("data: "));
-      yield lines.map((line) => line.slice(6)).join("\n");
+      const lines = part.split("\n");
+      const values = (field: string) =>
+        lines.filter((line) => line.startsWith(field)).map((line) => line.slice(field.length));
+      yield { name: values("event: ")[0] ?? "", data: values("data: ").join("\n") };
     }
   }
 }

@@ -6,7 +6,7 @@ import { interactions, searchTools, sources, whoami } from "@/api/queries";
 import { gist } from "@/pages/approvals/gist";
 import { isOutdated } from "@/ui/states";
 import { useActs } from "./acts";
-import { PLACES } from "./places";
+import { usePlaces } from "./places";
 import { recent } from "./recent";
 
 export type Entry = {
@@ -45,14 +45,16 @@ export function useFound(text: string, onHelp: () => void): { entries: Entry[]; 
   const tools = useTools(text);
   const things = useThings(text);
   const actor = useQuery(whoami).data?.actorId ?? "";
-  const pages = PLACES.filter((place) => fits(place.title, text)).map((place) => ({
-    id: `page ${place.to}`,
-    group: "Pages",
-    title: place.title,
-    about: `g ${place.key}`,
-    to: place.to,
-    icon: place.icon,
-  }));
+  const pages = usePlaces()
+    .filter((place) => fits(place.title, text))
+    .map((place) => ({
+      id: `page ${place.to}`,
+      group: "Pages",
+      title: place.title,
+      about: `g ${place.key}`,
+      to: place.to,
+      icon: place.icon,
+    }));
   if (!text) return { entries: [...lately(actor), ...things.waiting, ...pages, ...acts], searching: false };
   const entries = [
     ...exact(text),

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { CircleHelp, Search } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
-import { waiting } from "@/api/queries";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { useVisitor, waiting } from "@/api/queries";
 import { Button, IconButton } from "@/ui/button";
 import { Kbd } from "@/ui/kbd";
 import { Skeleton } from "@/ui/states";
@@ -13,17 +13,20 @@ import { type Keys, useHotkeys } from "./hotkeys";
 import { strokes } from "./keymap";
 import { BottomNav, SideNav } from "./nav";
 import { Palette } from "./palette";
-import { PLACES } from "./places";
+import { usePlaces } from "./places";
 import { useRemember } from "./recent";
 import { Switcher } from "./switcher";
 import { setPending } from "./title";
 import { WhoMenu } from "./who";
+
+const VisitorBar = lazy(() => import("./visitor").then((module) => ({ default: module.VisitorBar })));
 
 type Opened = "" | "palette" | "help";
 
 /** What stays while pages come and go. */
 export function Frame({ children }: { children: ReactNode }) {
   const pending = useQuery(waiting).data?.total ?? 0;
+  const visitor = useVisitor();
   const [open, setOpen] = useState<Opened>("");
   useEffect(() => setPending(pending), [pending]);
   useFrameKeys(setOpen);
@@ -40,6 +43,11 @@ export function Frame({ children }: { children: ReactNode }) {
       <Side pending={pending} onOpen={setOpen} />
       <div className="min-w-0 flex-1 pb-16 md:pb-0">
         <Top onOpen={setOpen} />
+        {visitor && (
+          <Suspense fallback={<div className="h-11 border-line border-b bg-warn-soft" />}>
+            <VisitorBar />
+          </Suspense>
+        )}
         <main id="content" tabIndex={-1} className="outline-none">
           {children}
         </main>
@@ -55,7 +63,8 @@ export function Frame({ children }: { children: ReactNode }) {
 function useFrameKeys(onOpen: (what: Opened) => void): void {
   const navigate = useNavigate();
   const going: Keys = {};
-  for (const place of PLACES) going[`g ${place.key}`] = () => void navigate({ to: place.to });
+  const places = usePlaces();
+  for (const place of places) going[`g ${place.key}`] = () => void navigate({ to: place.to });
   useHotkeys({
     ...going,
     "mod+k": () => onOpen("palette"),

@@ -2,7 +2,7 @@ import { Link, useLocation } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
 import { DropdownMenu as Menu } from "radix-ui";
 import { ITEM, MENU } from "./menu";
-import { PLACES, type Place } from "./places";
+import { type Place, usePlaces } from "./places";
 
 type Props = { pending: number };
 
@@ -17,9 +17,10 @@ function Count({ place, pending }: { place: Place; pending: number }) {
 }
 
 export function SideNav({ pending }: Props) {
+  const places = usePlaces();
   return (
     <nav aria-label="Main" className="space-y-0.5 px-2">
-      {PLACES.map((place) => (
+      {places.map((place) => (
         <Link
           key={place.to}
           to={place.to}
@@ -41,23 +42,26 @@ const WORD = "w-full truncate px-0.5 text-center text-[0.7rem]";
 
 /** On a narrow screen: below, within reach of a thumb. */
 export function BottomNav({ pending }: Props) {
+  const places = usePlaces();
   return (
     <nav
       aria-label="Main"
       className="fixed inset-x-0 bottom-0 z-20 flex border-line border-t bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {PLACES.filter((place) => !place.rare).map((place) => (
-        <Link key={place.to} to={place.to} activeOptions={{ exact: place.to === "/" }} className={SPOT}>
-          <place.icon size={18} aria-hidden="true" />
-          <span className={WORD}>{place.title}</span>
-          {place.to === "/approvals" && pending > 0 && (
-            <span className="absolute top-1 left-1/2 ml-1.5 min-w-4 rounded-full bg-bad px-1 text-center font-semibold text-[0.65rem] text-surface">
-              {pending}
-              <span className="sr-only"> waiting</span>
-            </span>
-          )}
-        </Link>
-      ))}
+      {places
+        .filter((place) => !place.rare)
+        .map((place) => (
+          <Link key={place.to} to={place.to} activeOptions={{ exact: place.to === "/" }} className={SPOT}>
+            <place.icon size={18} aria-hidden="true" />
+            <span className={WORD}>{place.title}</span>
+            {place.to === "/approvals" && pending > 0 && (
+              <span className="absolute top-1 left-1/2 ml-1.5 min-w-4 rounded-full bg-bad px-1 text-center font-semibold text-[0.65rem] text-surface">
+                {pending}
+                <span className="sr-only"> waiting</span>
+              </span>
+            )}
+          </Link>
+        ))}
       <More />
     </nav>
   );
@@ -65,7 +69,7 @@ export function BottomNav({ pending }: Props) {
 
 function More() {
   const at = useLocation({ select: (location) => location.pathname });
-  const rare = PLACES.filter((place) => place.rare);
+  const rare = usePlaces().filter((place) => place.rare);
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger aria-current={rare.some((place) => at.startsWith(place.to)) ? "page" : undefined} className={SPOT}>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { CircleUser, LogOut, Monitor, Moon, Settings, Sun } from "lucide-react";
 import { DropdownMenu as Menu } from "radix-ui";
-import { whoami } from "@/api/queries";
+import { useVisitor, whoami } from "@/api/queries";
 import { visible } from "@/text/visible";
 import { useSignOut } from "./entering";
 import { HEADING, ITEM, MENU, SEPARATOR } from "./menu";
@@ -16,6 +16,7 @@ const THEMES: [Theme, string, typeof Sun][] = [
 
 export function WhoMenu({ short }: { short?: boolean }) {
   const who = useQuery(whoami).data;
+  const visitor = useVisitor();
   const signOut = useSignOut();
   const navigate = useNavigate();
   return (
@@ -40,13 +41,17 @@ export function WhoMenu({ short }: { short?: boolean }) {
               </Menu.RadioItem>
             ))}
           </Menu.RadioGroup>
-          <Menu.Separator className={SEPARATOR} />
-          <Menu.Item className={ITEM} onSelect={() => void navigate({ to: "/settings" })}>
-            <Settings size={14} aria-hidden="true" /> Settings
-          </Menu.Item>
-          <Menu.Item className={ITEM} onSelect={signOut}>
-            <LogOut size={14} aria-hidden="true" /> Sign out
-          </Menu.Item>
+          {!visitor && (
+            <>
+              <Menu.Separator className={SEPARATOR} />
+              <Menu.Item className={ITEM} onSelect={() => void navigate({ to: "/settings" })}>
+                <Settings size={14} aria-hidden="true" /> Settings
+              </Menu.Item>
+              <Menu.Item className={ITEM} onSelect={signOut}>
+                <LogOut size={14} aria-hidden="true" /> Sign out
+              </Menu.Item>
+            </>
+          )}
         </Menu.Content>
       </Menu.Portal>
     </Menu.Root>

@@ -16,6 +16,7 @@ const KINDS: Record<string, string> = {
   credential: "for a credential",
   oauth: "to log in",
   unknown_outcome: "for its actual outcome",
+  elicitation: "for input that its server needs",
 };
 
 function failure(data: Data): string {
@@ -37,6 +38,7 @@ const TELLINGS: Record<string, Tell> = {
   },
   "execution.resumed": () => "Resumed after a decision",
   "execution.recovered": () => "Resumed after a restart of the daemon",
+  "execution.traced": ({ traceId }) => `Traced as ${text(traceId)}`,
   "execution.log": ({ level, text: line }) => `Logged${level === "log" ? "" : ` ${text(level)}`}: ${text(line)}`,
   "execution.checked": ({ diagnostics }) =>
     `The type check has ${Array.isArray(diagnostics) ? diagnostics.length : "some"} warnings`,
@@ -49,15 +51,28 @@ const TELLINGS: Record<string, Tell> = {
     `${call(data)}: the service answered ${text(data.status)}, so it is retried in ${text(data.seconds)} s`,
   "call.succeeded": (data) => `${call(data)} succeeded${took(data)}`,
   "call.warned": (data) => `Warning: ${text(data.text)}`,
+  "call.logged": ({ level, text: line }) =>
+    `The server logged${level === "info" ? "" : ` ${text(level)}`}: ${text(line)}`,
   "call.failed": (data) => `${call(data)} failed with ${failure(data)}`,
   "interaction.requested": (data) => `${call(data)}: a human is asked ${KINDS[text(data.kind)] ?? ""}`,
-  "interaction.approved": (data) => `${call(data)} was allowed ${SCOPES[text(data.scope)] ?? ""}`.trim(),
-  "interaction.denied": (data) => `${call(data)} was denied${because(data.reason)}`,
+  "interaction.approved": (data) =>
+    data.kind === "elicitation"
+      ? `${call(data)}: the server got its answer`
+      : `${call(data)} was allowed ${SCOPES[text(data.scope)] ?? ""}`.trim(),
+  "interaction.denied": (data) =>
+    `${call(data)}${data.kind === "elicitation" ? ": the request for input was declined" : " was denied"}${because(data.reason)}`,
   "interaction.expired": (data) => `${call(data)}: no one decided in time`,
-  "interaction.cancelled": () => "A request was withdrawn, because the execution ended",
+  "interaction.cancelled": (data) =>
+    data.kind === "elicitation"
+      ? `${call(data)}: no answer was given${because(data.reason)}`
+      : "A request was withdrawn, because the execution ended",
   "interaction.superseded": (data) => `${call(data)}: something changed, so a new request replaces it`,
   "request.refused": (data) =>
     `${text(data.method)} ${text(data.path)} was refused: ${text(data.code)} (${text(data.status)})`,
+  "source.failing": ({ namespace, error }) => `The source ${text(namespace)} can't be read${because(error)}`,
+  "webhook.disabled": ({ name, reason }) => `The webhook ${text(name)} was disabled${because(reason)}`,
+  "session.offered": () => "Sign-in link created",
+  "session.opened": () => "Browser signed in",
   "audit.exported": () => "The audit log was exported",
   "daemon.started": ({ version }) => `The daemon started${text(version) && `, version ${text(version)}`}`,
   "daemon.stopped": () => "The daemon stopped",

@@ -12,7 +12,7 @@ export function withToken(page: ClientPage, token: string): Client[] {
 
 /** What each MCP client needs, ready to paste. */
 export function Snippets({ items, children }: Props) {
-  const [chosen, setChosen] = useState("claude");
+  const [chosen, setChosen] = useState(items[0]?.id ?? "");
   const tabs = items.map((client) => ({
     id: client.id,
     title: client.name,
@@ -31,6 +31,11 @@ function Ways({ client }: { client: Client }) {
   return (
     <>
       <p className="text-dim text-xs">{client.place}</p>
+      {client.install && client.stdio && (
+        <a href={client.install} className="text-accent text-sm underline">
+          Install in {client.name}
+        </a>
+      )}
       {client.stdio && <Command text={client.stdio} label={`Copy for ${client.name}`} />}
       {http && client.stdio ? (
         <details className="text-sm">

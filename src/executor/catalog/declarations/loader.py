@@ -88,15 +88,19 @@ def links(c: Connection, workspace_id: str, tools: Sequence[Tool]) -> tuple[dict
     """Digests of the definitions that arguments and that results point at."""
     given: dict[str, str] = {}
     got: dict[str, str] = {}
-    for tool in tools:
-        body = tool.known_keys.get("body")
-        first = names_in(tool.input_schema, body.get("schema") if body else None)
-        second = names_in(tool.output_schema)
-        if first or second:
-            known = tool_versions.links(c, workspace_id, tool.schema_digest)
-            given |= {name: known[name] for name in first if name in known}
-            got |= {name: known[name] for name in second if name in known}
+    named = {tool.schema_digest: named_by(tool) for tool in tools}
+    known = tool_versions.links_of(c, workspace_id, [one for one, names in named.items() if any(names)])
+    for digest_of_one, links in known.items():
+        first, second = named[digest_of_one]
+        given |= {name: links[name] for name in first if name in links}
+        got |= {name: links[name] for name in second if name in links}
     return given, got
+
+
+def named_by(tool: Tool) -> tuple[set[str], set[str]]:
+    """The definitions that arguments and that results name."""
+    body = tool.known_keys.get("body")
+    return names_in(tool.input_schema, body.get("schema") if body else None), names_in(tool.output_schema)
 
 
 def walk(

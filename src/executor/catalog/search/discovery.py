@@ -175,10 +175,10 @@ def look(shown: VisibleIndex, wanted: Wanted, prefix: str, visibility: Visibilit
         return browse(index, prefix, allowed, 0 if wanted.depth is None and not prefix else limit, names)
     from executor.catalog.search.ranking import search
 
-    found = search(index, wanted.query, limit=limit, allowed=allowed, near=shown.near)
+    found = search(index, wanted.query, limit=limit, allowed=allowed, visible=visible, near=shown.near)
     items = [{"path": hit.path, "score": hit.score, "matched": hit.matched} for hit in found.hits]
     called = [*names, *(name for namespace in names for name in index.called[namespace])]
-    app = "" if prefix else absent(wanted.query, called, partial(is_foreign, index))
+    app = "" if prefix else absent(wanted.query, called, partial(is_foreign, index, visible))
     return Looked(items, found.total, judge(wanted.query, found, names), app=app, names=names)
 
 

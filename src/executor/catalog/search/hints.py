@@ -140,8 +140,8 @@ def list_connected(names: Sequence[str]) -> str:
     return f"connected: {', '.join(names[:MAX_NAMES])}{more}"
 
 
-def is_foreign(index: Index, word: str, verb: str) -> bool:
-    """Whether no tool is about a word in front of a verb, and no source was meant by it."""
+def is_foreign(index: Index, visible: Array | None, word: str, verb: str) -> bool:
+    """Whether no visible tool is about a word in front of a verb, and no source was meant by it."""
     from executor.catalog.search.index.segment import GROUP, NAME, ROUTE, SOURCE, SUMMARY
     from executor.catalog.search.query.actions import CLEAR
     from executor.catalog.search.query.thesaurus import thesaurus
@@ -153,7 +153,10 @@ def is_foreign(index: Index, word: str, verb: str) -> bool:
 
     def occurs_in(term: str, fields: int) -> bool:
         found = index.postings(term)
-        return found is not None and bool((found.masks & fields).any())
+        if found is None:
+            return False
+        masks = found.masks if visible is None else found.masks[visible[found.docs]]
+        return bool((masks & fields).any())
 
     misspelt = any(occurs_in(one, SOURCE) for one in index.nearest_words(first))
     return not misspelt and not occurs_in(first, NAME | GROUP | SOURCE | SUMMARY | ROUTE)

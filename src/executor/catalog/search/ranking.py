@@ -7,7 +7,7 @@ measure counts differently in the two, and the length of a query says how much o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,19 +100,42 @@ class Found:
         return self.strength < WEAK_SCORE
 
 
+Words = tuple[Mapping[str, tuple[int, ...]], Callable[[str], bool], Callable[[str], list[str]]]
+
+
+def read_words(index: Index, visible: Array | None) -> Words:
+    """The names of sources, which words tools have, and those nearest to one that none has. What is hidden has none:
+    else its names and words could be guessed by what a query finds."""
+    if visible is None:
+        return index.spoken, index.knows, index.nearest_words
+    seen = set(np.unique(index.spaces[visible]).tolist())
+    known = ((name, tuple(one for one in numbers if one in seen)) for name, numbers in index.spoken.items())
+
+    def knows(term: str) -> bool:
+        found = index.postings(term)
+        return found is not None and bool(visible[found.docs].any())
+
+    def nearest(word: str) -> list[str]:
+        return [one for one in index.nearest_words(word) if knows(one)]
+
+    return {name: kept for name, kept in known if kept}, knows, nearest
+
+
 def search(
     index: Index,
     text: str,
     *,
     limit: int = 10,
     allowed: Array | None = None,
+    visible: Array | None = None,
     near: Callable[[str], Array] | None = None,
 ) -> Found:
     """The best matches, best first, and how many there are. Equal scores come in the order of their paths.
 
-    `near` says for each tool how near in meaning it is to a text.
+    Of the tools that are `allowed`; a query is understood by the words of those that are `visible`. `near` says for
+    each tool how near in meaning it is to a text.
     """
-    asked = parse_query(text, index.spoken, index.knows, index.nearest_words)
+    asked = parse_query(text, *read_words(index, visible))
     gathered = gather(index, asked)
     if not gathered.slots:
         return Found([], 0)

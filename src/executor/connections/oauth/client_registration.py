@@ -59,7 +59,7 @@ class Clients:
             return await self._register(workspace_id, server, origins)
         raise OAuthFailed(
             f"{urlsplit(server.issuer).hostname} does not support automatic client registration",
-            hint=f"register an app there with the redirect URL {self.redirect_uri}, then log in with --client-id",
+            hint=f"register an app there with the redirect URL {self.redirect_uri}, then log in with its `clientId`",
             redirect_uri=self.redirect_uri,
         )
 
@@ -105,7 +105,7 @@ class Clients:
             raise failure(url, status, answer)
         agreed = answer.get("token_endpoint_auth_method") or method
         if agreed not in METHODS or (agreed != "none" and not secret):
-            raise OAuthFailed(f"{url} registered a client that can't authenticate", hint="pass one with --client-id")
+            raise OAuthFailed(f"{url} registered a client that can't authenticate", hint="pass the `clientId` of one")
         details = {"kind": "registered", "method": agreed}
         until = answer.get("client_secret_expires_at")
         expires_at = until * 1000 if secret and isinstance(until, int) and until > 0 else None

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection as Database_
 from executor.connections.oauth import new_connection, sealing, token_endpoint
 from executor.connections.oauth.client_registration import Clients
 from executor.connections.oauth.http import HttpClient
-from executor.connections.oauth.metadata import Server, same_issuer
+from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.new_connection import Connected, Terms
 from executor.errors import EgressRefused, OAuthFailed
 from executor.model.digest import digest_text
@@ -182,7 +182,8 @@ class CodeFlow:
         server = terms.server
         if not server.authorization_endpoint:
             raise OAuthFailed(
-                f"{display_url(server.issuer)} has no login page", hint="use --device, or --client-credentials"
+                f"{display_url(server.issuer)} has no login page",
+                hint="log in with a device code instead",
             )
         if not server.pkce:
             raise OAuthFailed(
@@ -218,9 +219,10 @@ class CodeFlow:
 
 
 def is_from(server: Server, issuer: str) -> bool:
-    """Of a server that only a document speaks of no issuer is known: then it is the one that has the login page."""
+    """Compared as text, as RFC 9207 says. Of a server that only a document speaks of no issuer is known: then it is the
+    one that has the login page."""
     if not server.is_declared:
-        return same_issuer(issuer, server.issuer)
+        return issuer == server.issuer
     try:
         return parse(issuer).origin == parse(server.authorization_endpoint).origin
     except EgressRefused:

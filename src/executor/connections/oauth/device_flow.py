@@ -63,7 +63,8 @@ class DeviceFlow:
         endpoint, client = terms.server.device_endpoint, await self._client(actor.workspace_id, terms)
         if not endpoint:
             raise OAuthFailed(
-                f"{display_url(terms.server.issuer)} does not support device login", hint="log in without --device"
+                f"{display_url(terms.server.issuer)} does not support device login",
+                hint="log in with a browser instead",
             )
         form = {"scope": " ".join(terms.scopes)} if terms.scopes else {}
         if terms.resource:

@@ -11,7 +11,7 @@ from executor.connections.oauth import metadata
 from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import Server
 from executor.errors import InvalidRequest, OAuthFailed
-from executor.model.source import Source
+from executor.model.source import Source, call_address
 from executor.network.addresses import display_url, parse
 
 OAUTH_TYPES = ("oauth2", "openIdConnect")
@@ -28,10 +28,13 @@ class Found:
     scopes: tuple[str, ...] = ()
 
 
-def address_of(source: Source) -> str:
-    """Where its calls go, and so where a token may go."""
+def http_address(source: Source) -> str:
+    """Where its calls go, and so where a token may go; of a source that can't be read yet, where it would be read."""
     config = source.known_keys
-    url = str(config.get("base_url") or config.get("location") or "")
+    url = call_address(config)
+    if unread := config.get("unread"):
+        written = [str(config.get(name) or "") for name in ("spec_url", "location")]
+        url = next((one for one in written if "://" in one and parse(one).origin == unread), url)
     if config.get("command") or not url.startswith(("http://", "https://")):
         raise InvalidRequest(
             f"the source {source.namespace} is not reached over HTTP, so it can't use OAuth",
@@ -48,7 +51,7 @@ def details_of(source: Source, way: str) -> Mapping[str, Any]:
 
 
 async def discover(http: HttpClient, source: Source, way: str, origins: Origins) -> Found:
-    url, details = address_of(source), details_of(source, way)
+    url, details = http_address(source), details_of(source, way)
     published = await protected_resource(http, url, str(details.get("resource_metadata") or ""), origins)
     asked = metadata.names_in(details.get("scope"))
     if published is not None:

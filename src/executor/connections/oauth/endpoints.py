@@ -46,10 +46,10 @@ def check_origins(endpoints: Mapping[str, str], confirmed: Collection[str]) -> N
         return
     named = "; ".join(f"{PURPOSES[purpose]} at {host_of(url)}" for purpose, url in endpoints.items())
     addresses = list(dict.fromkeys(origin_of(url) for url in endpoints.values()))
-    options = " ".join(f"--confirm-server {one}" for one in addresses)
+    servers = ", ".join(addresses)
     raise OAuthFailed(
         f"this login involves several servers: {named}",
-        hint=f"continue only if all of them belong to the service; then repeat the login with {options}",
+        hint=f"continue only if all of them belong to the service; then repeat it with `confirmServers`: {servers}",
         servers=[{"use": purpose, "says": PURPOSES[purpose], "origin": origin_of(endpoints[purpose])}
                  for purpose in endpoints],
     )  # fmt: skip

@@ -72,7 +72,7 @@ def refusal_of(url: str, error: EgressRefused) -> OAuthFailed:
         return OAuthFailed(f"the authorization server's address was refused: {error.message}", hint=error.hint)
     return OAuthFailed(
         f"the authorization server {display_url(url)} is on a private network: {error.message}",
-        hint="if this is expected, an operator can repeat the login with --allow-server and its address",
+        hint="if this is expected, an operator can repeat the login with its address as `allowServer`",
         unreachable=True,
         server=origin_of(url),
     )

@@ -108,7 +108,7 @@ class Logins:
         if client is None or not client.secret:
             raise OAuthFailed(
                 "client credentials need a client with a secret",
-                hint="pass one with --client-id ID, then enter its secret",
+                hint="pass its `clientId`, then enter its secret",
             )
         granted = await request_client_credentials(self._http, terms, client)
         done = await self._database.write(

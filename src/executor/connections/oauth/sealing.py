@@ -32,18 +32,19 @@ def unseal(c: Connection, sealing: Sealing, key_id: str, data: bytes, context: s
 
 
 def reseal(c: Connection, sealing: Sealing) -> None:
-    """All of it under the newest key: part of the rotation of keys."""
+    """All of it under the newest key: part of the rotation of keys. What someone has replaced since it was read stays:
+    it is newer, and the key that it is sealed with stays too."""
     for client in oauth_flows.every_client(c):
         if client.sealed is not None:
             fresh = _reseal(c, sealing, client.key_id, client.sealed, client_context(client.workspace_id, client.id))
-            oauth_flows.reseal_client(c, client.id, fresh.key_id, fresh.data)
+            oauth_flows.reseal_client(c, client.id, fresh.key_id, fresh.data, before=client.sealed)
     for flow in oauth_flows.every_flow(c):
         fresh = _reseal(c, sealing, flow.key_id, flow.sealed, flow_context(flow.workspace_id, flow.state_digest))
-        oauth_flows.replace_flow(c, flow.state_digest, fresh.key_id, fresh.data)
+        oauth_flows.replace_flow(c, flow.state_digest, fresh.key_id, fresh.data, before=flow.sealed)
     for grant in connections.every_grant(c):
         context = grant_context(grant.workspace_id, grant.connection_id)
         fresh = _reseal(c, sealing, grant.key_id, grant.sealed, context)
-        connections.reseal_grant(c, grant.connection_id, fresh.key_id, fresh.data)
+        connections.reseal_grant(c, grant, fresh.key_id, fresh.data)
 
 
 def _reseal(c: Connection, sealing: Sealing, key_id: str, data: bytes, context: str) -> Sealed:

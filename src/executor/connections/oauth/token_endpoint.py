@@ -23,9 +23,9 @@ MAX_LIFETIME = 10 * 365 * 86400
 AHEAD_MS = 60_000
 HINTS = {
     "access_denied": "nothing was connected; if you denied it by mistake, start the login again",
-    "invalid_scope": "request scopes that the server knows: `--scope NAME`",
+    "invalid_scope": "request `scopes` that the server knows",
     "invalid_client": "the server no longer knows this client; start the login again, or pass its client ID",
-    "unauthorized_client": "this client may not log in this way; pass another one with --client-id",
+    "unauthorized_client": "this client may not log in this way; pass the `clientId` of another one",
     "invalid_grant": "the grant was already used, has expired or was revoked; log in again",
     "invalid_target": "the server does not issue tokens for this service",
     "server_error": "the server failed; try again",

@@ -11,16 +11,19 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from executor import __version__
 from executor.catalog.search.semantic.model_files import is_installed, weights_file
-from executor.daemon import control, port
+from executor.daemon import control, data_files
+from executor.daemon.doctor.check import Check
+from executor.daemon.server import port
 from executor.errors import ExecutorError, StorageDamaged
-from executor.settings import INSTEAD, VARIABLES, Settings, variable
+from executor.given_settings import variable
+from executor.settings import INSTEAD, VARIABLES, Settings
 from executor.storage.integrity import RESTORE, check_all, reading
+from executor.storage.location import SqliteFile, find
 
 if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
@@ -29,17 +32,6 @@ LOW_DISK = 100 * 1024 * 1024
 NO_DISK = 5 * 1024 * 1024
 CHECK_SECONDS = 10.0  # no table of the database is begun after that
 LOOPBACK = ("127.", "::1", "localhost")
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    name: str
-    status: Literal["ok", "warning", "failure"]
-    message: str
-    hint: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        return asdict(self)
 
 
 def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
@@ -55,14 +47,33 @@ def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
 def examine_installation(settings: Settings) -> list[Check]:
     from executor.daemon.doctor.runtimes import check_runtimes
     from executor.daemon.doctor.sandbox import check_sandbox, check_wasm
+    from executor.daemon.doctor.sessions import check_sessions
+    from executor.daemon.doctor.telemetry import check_telemetry
     from executor.daemon.doctor.web_ui import check_web
 
-    sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings)]
-    return [*examine_place(settings), *sandbox, *check_checkers(), check_web(), check_discovery()]
+    sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings), *check_sessions(settings)]
+    others = [*check_checkers(), check_web(), check_discovery(), *check_telemetry(settings)]
+    return [*examine_place(settings), *sandbox, *others]
 
 
 def examine_place(settings: Settings) -> list[Check]:
-    checks = (check_data, check_state, check_tokens, check_disk, check_database, check_daemon, check_address)
+    from executor.daemon.doctor import startup
+
+    checks = (
+        check_data,
+        check_state,
+        startup.check_shared_state,
+        startup.check_lock,
+        startup.check_tokens,
+        startup.check_keys,
+        startup.check_issuers,
+        startup.check_session_hosts,
+        check_disk,
+        check_database,
+        startup.check_installation,
+        check_daemon,
+        check_address,
+    )
     return [check_configuration(settings), *(found for check in checks for found in _run_check(check, settings))]
 
 
@@ -85,8 +96,11 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
     """From inside the daemon; off the event loop, since some of it takes a while."""
     import asyncio
 
+    from executor.daemon.doctor.telemetry import check_exports
+
     found = await asyncio.to_thread(examine_installation, executor.settings)
-    return [check.to_dict() for check in (check_python(), check_variables(os.environ), *found)]
+    inside = [check_python(), check_variables(os.environ), *found, *check_exports(executor)]
+    return [check.to_dict() for check in inside]
 
 
 def check_python() -> Check:
@@ -130,17 +144,6 @@ def check_state(settings: Settings) -> Iterator[Check]:
     yield _folder("state directory", settings.state_dir, "EXECUTOR_STATE_DIR")
 
 
-def check_tokens(settings: Settings) -> Iterator[Check]:
-    for file in (settings.operator_token_file, settings.agent_token_file):
-        if not file.exists():
-            continue
-        mode = stat.S_IMODE(file.stat().st_mode)
-        if mode & 0o077:
-            yield Check(file.name, "failure", f"{file} has mode {mode:04o}", f"chmod 600 {file}")
-        else:
-            yield Check(file.name, "ok", "readable only by you")
-
-
 def check_disk(settings: Settings) -> Iterator[Check]:
     free = shutil.disk_usage(_existing(settings.data_dir)).free
     message = f"{free // (1024 * 1024):,} MB free"
@@ -153,10 +156,14 @@ def check_disk(settings: Settings) -> Iterator[Check]:
 
 
 def check_database(settings: Settings) -> Iterator[Check]:
-    file = settings.database_file
-    if settings.database_url.startswith("sqlite:///"):
-        file = Path(settings.database_url.removeprefix("sqlite:///"))
-    if not file.exists():
+    location = find(settings.database_url, settings.data_dir, settings.database_direct_url)
+    if not isinstance(location, SqliteFile):
+        from executor.daemon.doctor.postgres import check_postgres
+
+        yield from check_postgres(location)
+        return
+    file = location.path
+    if location.is_empty():
         yield Check("database", "ok", "not created yet; the first start creates it")
         return
     try:
@@ -176,9 +183,11 @@ def check_daemon(settings: Settings) -> Iterator[Check]:
     presence = control.look(settings)
     if presence.pid is None:
         yield Check("daemon", "ok", "not running; `executor up` or any call starts it")
-    elif presence.running is None:
+    elif presence.pid and presence.running is None:
         hint = f"if it stays like this, see {settings.log_file}, then run `executor down`"
         yield Check("daemon", "warning", f"process {presence.pid} is starting", hint)
+    elif presence.running is None:
+        return
     elif presence.running.version != __version__:
         was = presence.running.version
         yield Check(
@@ -218,13 +227,14 @@ def _run_check(check: Callable[[Settings], Iterator[Check]], settings: Settings)
 def _folder(name: str, folder: Path, variable: str) -> Check:
     if not folder.exists():
         parent = _existing(folder)
-        if os.access(parent, os.W_OK):
+        if parent.is_dir() and os.access(parent, os.W_OK):
             return Check(name, "ok", f"{folder} does not exist yet; the first start creates it")
         return Check(name, "failure", f"{folder} can't be created in {parent}", f"point {variable} elsewhere")
     mode = stat.S_IMODE(folder.stat().st_mode)
     if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         hint = f"make it a directory you can write, or point {variable} elsewhere"
         return Check(name, "failure", f"{folder} can't be written", hint)
+    data_files.check_claim(folder, variable)
     if mode & 0o077:
         return Check(name, "warning", f"{folder} is open to other users (mode {mode:04o})", f"chmod 700 {folder}")
     return Check(name, "ok", f"{folder} is private to you")

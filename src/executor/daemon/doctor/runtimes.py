@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
-from executor.daemon.doctor.checks import Check
+from executor.daemon.doctor.check import Check
 from executor.daemon.wiring.runtimes import BUILD_PYTHON, INSTALL_DENO, SET_REMOTE
 from executor.errors import ExecutorError
 from executor.runtime.python import image as python_image

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from executor.daemon.doctor.checks import Check
+from executor.daemon.doctor.check import Check
 from executor.runtime.worker import seal
 
 WASM = Path(__file__).parents[2] / "runtime" / "typescript" / "quickjs.wasm"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import executor
-from executor.daemon.doctor.checks import Check
+from executor.daemon.doctor.check import Check
 
 PACKAGE = Path(executor.__file__).parent
 NAME = "web UI"

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sqlalchemy.engine import Connection
 
 from executor.catalog.catalog import Catalog
 from executor.checking.checker import Checker
 from executor.connections.connections import Connections
 from executor.daemon import data_files, declared, installation, lock
 from executor.daemon.demo_host import DemoHost
-from executor.daemon.wiring import secrets
+from executor.daemon.metrics import gather
+from executor.daemon.role import Role
+from executor.daemon.wiring import cluster, secrets
 from executor.daemon.wiring.issuers import Issuers
 from executor.daemon.wiring.oauth import LateGrants, on_connected, reseal
 from executor.daemon.wiring.runtimes import Sandboxes
-from executor.errors import StorageError
+from executor.daemon.wiring.telemetry import open_telemetry
+from executor.errors import NotFound, StorageError
 from executor.execution.approvals.pending_limits import ApprovalLimits, OpenApprovals
 from executor.execution.approvals.permits import Permits
 from executor.execution.artifacts.files import FileStore, remove_left_over
 from executor.execution.builtins.tools import BUILTINS
+from executor.execution.calls.guards import Guards
 from executor.execution.calls.pipeline import CallPipeline
+from executor.execution.calls.revocations import Revocations
 from executor.execution.configuration.application import Configuration
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.engine import Engine
-from executor.execution.outcome import Outcome
 from executor.execution.policies.cache import PolicyCache
 from executor.execution.quotas import Allowance, Quotas
 from executor.execution.typecheck import CheckerTools, Checks
@@ -39,25 +45,39 @@ from executor.model.execution import Limits
 from executor.model.ids import continue_after, now_ms
 from executor.network.client import Egress
 from executor.runtime.worker.memory import free_memory
+from executor.secrets.sealing import Sealing
 from executor.settings import Settings
 from executor.sources.registry import Kinds
-from executor.storage import integrity, migrate, statistics
+from executor.storage import integrity, statistics
 from executor.storage.database import Database
 from executor.storage.executions import events, executions
 from executor.storage.feed import Feed
 from executor.storage.identity import tenancy
 from executor.storage.identity.tenancy import Tenancy
-from executor.storage.location import sqlite_path
+from executor.storage.location import SqliteFile
+from executor.storage.sessions import sessions as agent_sessions
+from executor.storage.webhooks import webhooks as webhook_rows
 
 if TYPE_CHECKING:
     from executor.connections.oauth.logins import Logins
+    from executor.daemon.wiring.session_proxies import SessionProxies
+    from executor.execution.cluster_dispatch import ClusterDispatch
+    from executor.execution.toolkits.exposure import Exposures
+    from executor.execution.toolkits.toolkits import Toolkits
+    from executor.sessions.model_proxy.provider_keys import ProviderKeys
+    from executor.sessions.sessions import Sessions
+    from executor.telemetry.otel.exporter import Exporter
+    from executor.webhooks.webhooks import Webhooks
 
 Progress = Callable[[str], None]
+OpenMcp = Callable[[], Awaitable[Path]]
 logger = logging.getLogger(__name__)
 WARM_SECONDS = 1.0
 CHECKER_SECONDS = 2.0
 EXAMINE_SECONDS = 5.0
 STATISTICS_SECONDS = 3600.0
+DAY_MS = 86_400_000
+LAPSE_SECONDS = 60.0
 CHECKER_ROOM = 512 * 1024 * 1024
 
 
@@ -68,14 +88,20 @@ def silent(text: str) -> None:
 class Executor:
     """Open with `await Executor.open(settings)`; the caller holds the data directory's lock for as long."""
 
-    def __init__(self, settings: Settings, database: Database, tenancy: Tenancy, sandboxes: Sandboxes) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, tenancy: Tenancy, sandboxes: Sandboxes, role: Role = "up"
+    ) -> None:
         self.settings = settings
+        self.role = role
         self.database = database
         self.tenancy = tenancy
         self.started_at = now_ms()
+        self.open_mcp: OpenMcp | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self.feed = Feed(database)
-        self.authenticator = Authenticator(database, tenancy, anonymous=settings.admits_anonymous)
+        self.authenticator = Authenticator(
+            database, tenancy, anonymous=settings.admits_anonymous, anonymous_sources=settings.anonymous_sources > 0
+        )
         self.anonymous = Anonymous(database, admitted=settings.admits_anonymous)
         self.policies = PolicyCache(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
@@ -83,11 +109,16 @@ class Executor:
         if self.issuers.bearers is not None:
             self.authenticator.verify = self.issuers.bearers.verify
         self.secrets = secrets.secrets_of(settings, database)
-        self.secrets.others.append(reseal)
+        self.secrets.others += (reseal, reseal_webhooks)
         self.connections = Connections(database, self.secrets, self.feed, LateGrants(lambda: self.logins))
         self.catalog = Catalog(
             database,
-            Kinds(self.egress, settings.state_dir, mcp_seconds=(settings.mcp_call_seconds, settings.mcp_total_seconds)),
+            Kinds(
+                self.egress,
+                settings.state_dir,
+                mcp_seconds=(settings.mcp_call_seconds, settings.mcp_total_seconds),
+                mcp_review=settings.mcp_review,
+            ),
             search_folder=settings.state_dir / "search",
             connections=self.connections,
         )
@@ -100,21 +131,27 @@ class Executor:
             self.catalog,
             self.policies,
             permits,
+            Revocations(database, self.feed),
             open_approvals,
             self.connections,
             database=database,
             lost_answers=settings.lost_answers,
             retry_seconds=settings.retry_seconds,
             files=FileStore(database, None if settings.database_url else settings.data_dir, settings.file_bytes),
+            strangers=allowance_of(settings),
+            guards=Guards(database, self.feed) if database.processes is not None else None,
         )
         self.runtime = sandboxes.runtime
         self.runtimes = sandboxes.runtimes
         self.remote_runs = sandboxes.remote_runs
         self.limits = Limits(**asdict(settings.limits))
         ttl_ms = settings.approval_ttl_seconds * 1000
-        dispatch = LocalDispatch(database, self.pipeline, self.runtimes, ttl_ms, settings.inline_bytes)
+        self._cluster: ClusterDispatch | None = None
+        if database.processes is not None:
+            self._cluster = cluster.dispatch_of(settings, role, database, self.pipeline, self.runtimes)
+        dispatch = self._cluster or LocalDispatch(database, self.pipeline, self.runtimes, ttl_ms, settings.inline_bytes)
         self.checker = Checker(self.catalog, CheckerTools(self.pipeline, self.catalog), tuple(BUILTINS.values()))
-        self.feed.listen(self.checker.on_event)
+        self.feed.listen(self.checker.on_event, self.checker.forget)
         checks = Checks(self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
         self.engine = Engine(
             database,
@@ -124,7 +161,17 @@ class Executor:
             checks=checks,
             quotas=Quotas(database, self.feed, allowance_of(settings)),
         )
+        if self._cluster is not None:
+            cluster.connect(self._cluster, self.feed, self.catalog, self.engine, checks)
+        self.exporter: Exporter | None = None
+        self.anonymous.abandon = self._abandon
         self.configuration = Configuration(database, self.catalog, self.connections, self.engine, tenancy)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can use its database, as far as it knows."""
+        processes = self.database.processes
+        return self.database.damage is None and (processes is None or processes.is_alive)
 
     @cached_property
     def logins(self) -> Logins:
@@ -134,56 +181,122 @@ class Executor:
         made.on_connected.append(on_connected(self.engine, self.catalog))
         return made
 
+    @cached_property
+    def model_keys(self) -> ProviderKeys:
+        from executor.daemon.wiring.provider_keys import provider_keys_of
+
+        return provider_keys_of(self.settings, self.database, self.secrets)
+
+    @cached_property
+    def session_proxies(self) -> SessionProxies:
+        from executor.daemon.wiring.session_proxies import SessionProxies
+
+        return SessionProxies(self.settings, self.database, self.model_keys)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        from executor.daemon.wiring.sessions import sessions_of
+
+        return sessions_of(self)
+
+    @cached_property
+    def toolkits(self) -> Toolkits:
+        from executor.execution.toolkits.toolkits import Toolkits
+
+        return Toolkits(self.database, self.engine)
+
+    @cached_property
+    def exposures(self) -> Exposures:
+        from executor.execution.toolkits.exposure import Exposures
+
+        return Exposures(self.database, self.policies, self.feed)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        """With connections of its own: a slow endpoint takes none from calls."""
+        from executor.webhooks.webhooks import Webhooks
+
+        egress = Egress(allow_private=self.settings.allow_private_hosts)
+        return Webhooks(self.database, self.feed, self.secrets.sealing, egress, lambda: self.settings.address)
+
     @classmethod
     async def open(
-        cls, settings: Settings, *, progress: Progress = silent, sandboxes: Sandboxes | None = None
+        cls,
+        settings: Settings,
+        *,
+        progress: Progress = silent,
+        sandboxes: Sandboxes | None = None,
+        open_mcp: OpenMcp | None = None,
+        role: Role = "up",
     ) -> Executor:
-        """`sandboxes` that are under way already are taken over, and closed if anything fails."""
+        """`sandboxes` that are under way already are taken over, and closed if anything fails. `open_mcp` is where
+        agents in a sandbox reach `/mcp`; without it they don't."""
         sandboxes = sandboxes or Sandboxes(settings)
         try:
-            return await cls._open(settings, progress, sandboxes)
+            return await cls._open(settings, progress, sandboxes, open_mcp, role)
         except BaseException:
             await sandboxes.close()
             raise
 
     @classmethod
-    async def _open(cls, settings: Settings, progress: Progress, sandboxes: Sandboxes) -> Executor:
-        path = sqlite_path(settings.database_url, settings.data_dir)
+    async def _open(
+        cls, settings: Settings, progress: Progress, sandboxes: Sandboxes, open_mcp: OpenMcp | None, role: Role
+    ) -> Executor:
+        location = installation.database_of(settings)
         progress("opening the database")
         await asyncio.to_thread(installation.check, settings)
-        database = Database(await asyncio.to_thread(migrate.ready, path))
+        database = await location.open()
+        exporter: Exporter | None = None
         try:
             for found in await database.read(executions.newest_ids):
                 continue_after(found)
-            executor = cls(settings, database, await database.write(tenancy.provision), sandboxes)
+            alone = await cluster.join(settings, role, database)
+            executor = cls(settings, database, await database.write(tenancy.provision), sandboxes, role)
+            executor.open_mcp = open_mcp
+            await executor.feed.join()
+            executor.exporter = exporter = await open_telemetry(settings)
             await executor.secrets.finish_rotation()
             await executor.connections.statics.migrate()
-            await executor.hosting.start()
+            if alone:
+                await executor.hosting.start()
             progress("starting the sandboxes")
             await sandboxes.ready()
             await executor._note("daemon.started", await executor.engine.start())
+            if executor._cluster is not None:
+                executor._cluster.start(executor.feed)
+            if alone and len(await database.read(agent_sessions.list_unfinished)):
+                await executor.sessions.recover()
+            if await database.read(webhook_rows.everywhere):
+                await executor.webhooks.start()
             await asyncio.to_thread(installation.write, settings)
             executor._tasks = [
                 asyncio.create_task(executor._warm()),
                 asyncio.create_task(installation.keep(settings)),
-                asyncio.create_task(executor._examine(path)),
                 asyncio.create_task(executor._refresh_statistics()),
                 asyncio.create_task(executor._remove_left_over()),
+                asyncio.create_task(executor._remove_idle_clones()),
+                asyncio.create_task(executor._end_lapsed()),
             ]
-            if declared.is_given(settings):
+            if isinstance(location, SqliteFile):
+                executor._tasks.append(asyncio.create_task(executor._examine(location.path)))
+            if declared.is_given(settings) and role != "worker":
                 applying = declared.apply_at_start(executor.configuration, settings, executor.tenancy)
                 executor._tasks.append(asyncio.create_task(applying))
             executor.catalog.lifecycle.start(settings.refresh_seconds)
+            if executor.exporter is not None:
+                executor.exporter.begin(partial(gather, executor))
         except BaseException:
+            if exporter is not None:
+                await exporter.close()
+            await cluster.leave(database)
             await database.close()
             raise
         return executor
 
     @classmethod
     @asynccontextmanager
-    async def embedded(cls, settings: Settings | None = None) -> AsyncIterator[Executor]:
-        """The whole product in this process, without a daemon. It needs the data directory for itself."""
-        settings = settings or Settings.load()
+    async def open_alone(cls, settings: Settings) -> AsyncIterator[Executor]:
+        """Without a daemon, in a process that needs the data directory for itself."""
         await asyncio.to_thread(data_files.prepare, settings)
         with lock.acquire(settings.lock_file):
             executor = await cls.open(settings)
@@ -191,12 +304,6 @@ class Executor:
                 yield executor
             finally:
                 await executor.close()
-
-    async def run(
-        self, code: str, *, language: str | None = None, runtime: str | None = None, seconds: float = 60
-    ) -> Outcome:
-        """Run code as the local agent, until it ends or pauses, at most for `seconds`."""
-        return await self.engine.run(self.tenancy.agent, code, language=language, runtime=runtime, seconds=seconds)
 
     async def _warm(self) -> None:
         """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits."""
@@ -223,7 +330,18 @@ class Executor:
     async def _remove_left_over(self) -> None:
         await asyncio.sleep(WARM_SECONDS)
         with suppress(StorageError):
-            await remove_left_over(self.database, self.started_at)
+            others = DAY_MS if self.database.processes is not None else 0  # may be writing files that began earlier
+            await remove_left_over(self.database, self.started_at - others)
+
+    async def _remove_idle_clones(self) -> None:
+        """Of sessions. Nothing is imported for it unless there is one."""
+        await asyncio.sleep(EXAMINE_SECONDS)
+        days = self.settings.session_clone_days
+        while days:
+            with suppress(StorageError):
+                if await self.database.read(lambda c: agent_sessions.list_idle_clones(c, now_ms() - days * DAY_MS)):
+                    await self.sessions.remove_idle_clones()
+            await asyncio.sleep(STATISTICS_SECONDS)
 
     async def _refresh_statistics(self) -> None:
         await asyncio.sleep(EXAMINE_SECONDS)
@@ -232,14 +350,34 @@ class Executor:
                 await self.database.write(statistics.refresh)
             await asyncio.sleep(STATISTICS_SECONDS)
 
+    async def _abandon(self, workspace_id: str) -> None:
+        await self.engine.abandon(workspace_id)
+        for source in await self.catalog.sources(workspace_id):
+            with suppress(NotFound):
+                await self.catalog.lifecycle.remove(workspace_id, source.id)
+
+    async def _end_lapsed(self) -> None:
+        while True:
+            await asyncio.sleep(LAPSE_SECONDS)
+            if self.database.processes is not None and not self.database.processes.leads:
+                continue
+            with suppress(StorageError):
+                await self.anonymous.lapse()
+
     async def close(self) -> None:
         """Park running work, then let go of sandboxes, connections and the database, in this order, whatever fails."""
         for task in self._tasks:
             task.cancel()
         async with AsyncExitStack() as last_first:
+            if self.exporter is not None:
+                last_first.push_async_callback(self.exporter.close)
             last_first.push_async_callback(self._close_database)
             last_first.push_async_callback(self.egress.close)
+            if "webhooks" in self.__dict__:
+                last_first.push_async_callback(self.webhooks.close)
             last_first.push_async_callback(self.catalog.close)
+            if "session_proxies" in self.__dict__:
+                last_first.push_async_callback(self.session_proxies.close)
             if "logins" in self.__dict__:
                 last_first.push_async_callback(self.logins.grants.close)
             last_first.push_async_callback(self.checker.close)
@@ -247,22 +385,34 @@ class Executor:
             last_first.callback(self.feed.close)
             last_first.push_async_callback(self.hosting.close)
             last_first.push_async_callback(self.engine.close)
+            if "sessions" in self.__dict__:
+                last_first.push_async_callback(self.sessions.close)
 
     async def _close_database(self) -> None:
         with suppress(StorageError):  # what it stopped for may be that the database can't be written
             await self._note("daemon.stopped", 0)
+        await self.feed.leave()
+        await cluster.leave(self.database)
         await self.database.close()
         if self.database.damage is None:
-            await asyncio.to_thread(installation.write, self.settings)
+            with suppress(StorageError):
+                await asyncio.to_thread(installation.write, self.settings)
 
     async def _note(self, what: str, taken_up: int) -> None:
         workspace_id = self.tenancy.workspace.id
         await self.database.write(lambda c: events.append(c, workspace_id, what, {"takenUp": taken_up}))
 
 
+def reseal_webhooks(c: Connection, sealing: Sealing) -> None:
+    from executor.webhooks import credentials
+
+    credentials.reseal(c, sealing)
+
+
 def allowance_of(settings: Settings) -> Allowance:
     return Allowance(
         executions=settings.anonymous_executions,
+        sources=settings.anonymous_sources,
         bytes=settings.anonymous_bytes,
         bytes_of_all=settings.anonymous_bytes_all,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from importlib.util import find_spec
 
+from executor.errors import way_to_install
 from executor.runtime.protocol import Runtime
 from executor.runtime.python import image as python_image
 from executor.runtime.registry import Lazy, Runtimes
@@ -16,19 +17,20 @@ from executor.runtime.typescript import image
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.settings import Settings
 
-INSTALL_DENO = "install it into Executor's environment with `pip install '.[deno]'` in its checkout"
+INSTALL_DENO = f"to install it: {way_to_install('deno')}"
 SET_REMOTE = "set remote_url and remote_token_file; see docs/runtimes.md"
 BUILD_PYTHON = "install Executor again, and look at what its build says about CPython"
 
 
 class Sandboxes:
-    """`runtime` is the default one, `runtimes` are all that are installed, by id."""
+    """`runtime` is the default one, `runtimes` are all that are installed, by id. Where nothing is executed, none is
+    started before something is replayed."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, is_needed: bool = True) -> None:
         self._settings = settings
         cache_dir = image.home(settings.state_dir / "sandbox")
         self.runtime = TypeScriptRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
-        present: dict[str, Runtime] = {"typescript": self.runtime}
+        present: dict[str, Runtime] = {"typescript": self.runtime if is_needed else Lazy(("typescript",), self._late)}
         absent: dict[str, str] = {}
         if python_image.COMPONENT.exists():
             present["python"] = Lazy(("python",), self._python)
@@ -50,7 +52,11 @@ class Sandboxes:
             allowed=settings.runtimes,
             languages=settings.languages,
         )
-        self._starting = asyncio.create_task(self.runtime.start())
+        self._starting = asyncio.create_task(self.runtime.start()) if is_needed else None
+
+    async def _late(self) -> Runtime:
+        await self.runtime.start()
+        return self.runtime
 
     async def _python(self) -> Runtime:
         from executor.runtime.python.runtime import PythonRuntime
@@ -79,9 +85,11 @@ class Sandboxes:
         return RemoteRuntime(url=settings.remote_url, token=token, callback_url=callback_url, runs=self.remote_runs)
 
     async def ready(self) -> None:
-        await self._starting
+        if self._starting is not None:
+            await self._starting
 
     async def close(self) -> None:
-        self._starting.cancel()
-        await asyncio.gather(self._starting, return_exceptions=True)
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
         await self.runtimes.close()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from executor.errors import SecretUnavailable
 from executor.network.client import Bounds, Egress, Outgoing
-from executor.secrets.master import FileKeeper, Keeper, KeyringKeeper
+from executor.secrets.master import FileKeeper, KeyringKeeper
+from executor.secrets.master_keys import KeptKeys, MasterKeys, SucceedingKeys
 from executor.secrets.providers.environment import Environment
 from executor.secrets.providers.keyring import Keyring
 from executor.secrets.providers.onepassword import OnePassword
@@ -31,11 +35,45 @@ def secrets_of(settings: Settings, database: Database) -> Secrets:
         "vault": Vault(settings.vault_url, token_of(settings.vault_token_file), asking()),
         "onepassword": OnePassword(),
     }
-    return Secrets(database, Sealing(keeper_of(settings)), providers)
+    return Secrets(database, Sealing(master_keys_of(settings)), providers)
 
 
-def keeper_of(settings: Settings) -> Keeper:
-    return KeyringKeeper(settings.data_dir) if settings.secrets_key == "keyring" else FileKeeper(settings.data_dir)
+def master_keys_of(settings: Settings) -> MasterKeys:
+    file = KeptKeys(FileKeeper(settings.data_dir))
+    if settings.secrets_key == "keyring":
+        return KeptKeys(KeyringKeeper(settings.data_dir))
+    if settings.secrets_key == "shared":
+        from executor.secrets.shared_keys import read_shared_keys
+
+        return SucceedingKeys(read_shared_keys(settings.secrets_key_file), file)
+    if settings.secrets_key == "vault":
+        from executor.secrets.vault_keys import VaultKeys
+
+        return SucceedingKeys(VaultKeys(settings.vault_transit, posting(settings)), file)
+    return file
+
+
+def posting(settings: Settings) -> Callable[[str, Mapping[str, Any]], tuple[int, bytes]]:
+    """To the vault, from a job of the database, which may run in any thread: in a loop and a thread of its own."""
+    if not settings.vault_url:
+        raise SecretUnavailable("there is no vault for the master key", hint="set vault_url and vault_token_file")
+
+    async def post(path: str, body: Mapping[str, Any]) -> tuple[int, bytes]:
+        headers = {"X-Vault-Token": await token_of(settings.vault_token_file)(), "Content-Type": "application/json"}
+        egress = Egress(allow_private=True)
+        try:
+            content = json.dumps(body).encode()
+            outgoing = Outgoing("POST", f"{settings.vault_url}/v1/{path}", headers, content)
+            answer = await egress.send(outgoing, bounds=VAULT_BOUNDS)
+        finally:
+            await egress.close()
+        return answer.status, answer.body
+
+    def wait(path: str, body: Mapping[str, Any]) -> tuple[int, bytes]:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, post(path, body)).result()
+
+    return wait
 
 
 def token_of(path: Path | None) -> Token:

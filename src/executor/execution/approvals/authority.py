@@ -15,8 +15,10 @@ from executor.execution.calls.arguments import parse_arguments
 from executor.model.identity.actor import Actor, SeparationChoice
 from executor.model.identity.permissions import HOLDERS, OPERATOR, ROLES, Permission, lacking
 from executor.model.interaction import Interaction
+from executor.sources.lifecycle.consent import refusal_of_strangers
 from executor.storage.executions import calls, separation
-from executor.storage.identity import members, tenancy
+from executor.storage.identity import anonymous, members, tenancy
+from executor.storage.sessions import sessions
 
 NAMED = 5
 
@@ -41,15 +43,19 @@ class Authority:
     def judge(self, asked: Interaction) -> Verdict:
         needs = needed_permissions(self._c, asked)
         missing = next((one for one in needs if not self._actor.may(one)), None)
+        if missing is not None and missing != "extend" and self._actor.is_stranger:
+            return Verdict(needs, refusal_of_strangers())
         if missing is not None:
             act = "giving this credential" if asked.kind in NEEDS else "settling this"
             return Verdict(needs, lacking(missing, act))
         return Verdict(needs, self._check_separation(asked, needs))
 
     def check(self, asked: Interaction, *, approves: bool) -> None:
-        """Anyone who asked for something may always withdraw it, if their role lets them settle it at all."""
+        """Anyone who asked for something may always withdraw it, if their role lets them settle it at all. So may the
+        browser of an anonymous workspace: no one else is there."""
         refusal = self.judge(asked).refusal
-        if refusal is not None and (approves or not isinstance(refusal, SeparationOfDuties)):
+        may_withdraw = isinstance(refusal, SeparationOfDuties) or self._actor.is_stranger
+        if refusal is not None and (approves or not may_withdraw):
             raise refusal
 
     def _check_separation(self, asked: Interaction, needs: Sequence[Permission]) -> Forbidden | None:
@@ -75,17 +81,23 @@ class Authority:
 
 
 def needed_permissions(c: Connection, asked: Interaction) -> tuple[Permission, ...]:
-    """By what is written in the journal, not by what is shown of it."""
+    """By what is written in the journal, not by what is shown of it.
+
+    Outside a sandbox, the agent of a session acts as the user that the daemon runs as.
+    """
+    if asked.session_id:
+        session = sessions.get(c, asked.workspace_id, asked.session_id)
+        return ("decide",) if session is not None and session.isolation == "sandbox" else ("decide", "operate")
     if asked.kind in NEEDS:
         return ("connect",) if (asked.prompt.get("credential") or {}).get("ways") else ("connect", "administer")
     own = tools.BUILTINS.get(asked.binding.path)
     if own is None:
         return ("decide",)
     call = calls.one(c, asked.workspace_id, asked.execution_id, asked.call_seq)
-    return (
-        "decide",
-        *(tools.needed_permissions(own, parse_arguments(call.arguments)) if call is not None else OPERATOR),
-    )
+    if call is None:
+        return ("decide", *OPERATOR)
+    is_anonymous = anonymous.of_workspace(c, asked.workspace_id) is not None
+    return ("decide", *tools.needed_permissions(own, parse_arguments(call.arguments), anonymous=is_anonymous))
 
 
 def own_request(choice: SeparationChoice, others: Sequence[str]) -> SeparationOfDuties:

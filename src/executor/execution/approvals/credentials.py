@@ -15,14 +15,14 @@ from executor.errors import Forbidden, InvalidRequest, NotFound
 from executor.execution.approvals.authority import Authority
 from executor.execution.approvals.expiry import Settled, check_open, is_past
 from executor.execution.approvals.requests import NEEDS
-from executor.execution.approvals.settlement import settle
+from executor.execution.approvals.settlement import settle_open
 from executor.execution.engine import Engine
 from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor
 from executor.model.interaction import Interaction
 from executor.model.source import Source
 from executor.storage.catalog import sources
-from executor.storage.executions import interactions
+from executor.storage.executions import executions, interactions
 
 PAGE = 500
 
@@ -37,8 +37,12 @@ async def provide(
 
     def job(c: Database) -> Settled:
         asked = waiting(c, actor.workspace_id, interaction_id)
+        wanted = asked.prompt["credential"]
+        candidates = list_wanting(c, actor.workspace_id, wanted["sourceId"], wanted["origin"])
+        executions.lock(c, {one.execution_id for one in (asked, *candidates)})
+        asked = waiting(c, actor.workspace_id, interaction_id)
         Authority(c, actor).check(asked, approves=True)
-        source, wanted = source_of(c, asked), asked.prompt["credential"]
+        source = source_of(c, asked)
         needed = way_of(wanted, source, offer)
         owner = asked.binding.actor_id if offer.scope == "actor" else ""
         new_connection.check_owner(c, actor.workspace_id, owner, actor)
@@ -58,26 +62,31 @@ async def resume_waiting(engine: Engine, connection: Connection, *, by: Actor) -
 
 def settle_waiting(c: Database, connection: Connection, *, by: Actor, first: Interaction | None = None) -> Settled:
     """In a writing job: whatever waits for a credential that this connection is. Its engine carries it on."""
-    page = interactions.page(c, connection.workspace_id, status="pending", limit=PAGE)
-    also = [one for one in reversed(page) if (first is None or one.id != first.id) and is_answered(one, connection)]
-    return [settle(c, one, "approved", by=by) for one in ([first, *also] if first is not None else also)]
+    wanting = list_wanting(c, connection.workspace_id, connection.source_id, connection.origin)
+    also = [one for one in wanting if (first is None or one.id != first.id) and is_answered(one, connection)]
+    return settle_open(c, also if first is None else [first, *also], "approved", by=by)
+
+
+def list_wanting(c: Database, workspace_id: str, source_id: str, origin: str) -> list[Interaction]:
+    """Pending ones that ask for a credential of this source at this place, oldest first."""
+    page = interactions.page(c, workspace_id, status="pending", limit=PAGE)
+    wanting = [(one, one.prompt.get("credential")) for one in reversed(page) if one.kind in NEEDS]
+    return [one for one, wanted in wanting if wanted and (wanted["sourceId"], wanted["origin"]) == (source_id, origin)]
 
 
 def is_answered(asked: Interaction, connection: Connection) -> bool:
-    wanted = asked.prompt.get("credential")
-    if asked.kind not in NEEDS or not wanted or is_past(asked):
+    if is_past(asked):
         return False
     mine = connection.actor_id in ("", asked.binding.actor_id)
-    same = (wanted["sourceId"], wanted["origin"]) == (connection.source_id, connection.origin)
     way = connection.options.get(WAY, "")
-    return mine and same and (not way or way in {one["name"] for one in wanted["ways"]})
+    return mine and (not way or way in {one["name"] for one in asked.prompt["credential"]["ways"]})
 
 
 def waiting(c: Database, workspace_id: str, interaction_id: str) -> Interaction:
     asked = interactions.get(c, workspace_id, interaction_id)
     if asked is None:
         raise NotFound(f"there is no interaction {interaction_id}", hint="see `executor approvals list`")
-    check_open(asked)
+    check_open(c, asked)
     if asked.kind not in NEEDS:
         raise InvalidRequest(f"interaction {asked.id} does not ask for a credential", hint="approve or deny it")
     return asked

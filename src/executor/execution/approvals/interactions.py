@@ -65,12 +65,16 @@ async def find(database: Database, by: Actor, interaction_id: str) -> Interactio
     return uncut(asked, call)
 
 
+async def find_pending(database: Database, by: Actor, interaction_id: str) -> Interaction:
+    """One that can still be settled, of an execution or of a session."""
+    return await database.read(lambda c: _look_up_open(c, by, interaction_id)[0])
+
+
 async def find_open(database: Database, by: Actor, interaction_id: str) -> tuple[Interaction, Call]:
     """One that can still be settled, and the call that waits for it."""
-    asked, call = await database.read(lambda c: _look_up(c, by, interaction_id))
+    asked, call = await database.read(lambda c: _look_up_open(c, by, interaction_id))
     if call is None:
         raise missing(interaction_id)
-    check_open(asked)
     return asked, call
 
 
@@ -79,6 +83,12 @@ def _look_up(c: Connection, by: Actor, interaction_id: str) -> tuple[Interaction
     if asked is None:
         raise missing(interaction_id)
     return asked, calls.one(c, by.workspace_id, asked.execution_id, asked.call_seq)
+
+
+def _look_up_open(c: Connection, by: Actor, interaction_id: str) -> tuple[Interaction, Call | None]:
+    asked, call = _look_up(c, by, interaction_id)
+    check_open(c, asked)
+    return asked, call
 
 
 def missing(interaction_id: str) -> NotFound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from executor.execution.approvals.prompt import address_of
+from executor.execution.approvals.prompt import shown_address
 from executor.execution.builtins.source_arguments import PATH as ADD_SOURCE
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.pipeline import CallPipeline
@@ -59,7 +59,7 @@ async def _describe_change(
     source = await pipeline.bindings.source_of(workspace_id, tool)
     differences = [asdict(one) for one in found.found] if found is not None else []
     if source is not None and made_for.destination != await pipeline.bindings.destination_for(source, tool):
-        now = address_of(source)
+        now = shown_address(source)
         differences.insert(0, {"at": "destination", "what": "address", "was": made_for.host, "now": now})
     return {
         "policyId": policy.id,

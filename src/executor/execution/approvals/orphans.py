@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from executor.execution.approvals.settlement import settle
+from executor.execution.approvals.settlement import settle_open
 from executor.execution.engine import Engine
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
@@ -25,7 +25,7 @@ async def deny_orphans(engine: Engine, removed: Source, *, by: Actor) -> list[In
         pending = interactions.page(c, removed.workspace_id, status="pending", limit=PAGE, before=before)
         following[before] = pending.next
         orphans = [one for one in pending if one.binding.path.startswith(f"{removed.namespace}.")]
-        return [settle(c, one, "denied", by=by, reason=reason) for one in orphans]
+        return settle_open(c, orphans, "denied", by=by, reason=reason)
 
     denied = await engine.settle_by(partial(deny_page, before=None))
     before = following[None]

@@ -45,7 +45,7 @@ class OpenApprovals:
         self._here: Counter[str] = Counter()  # open approvals of each of them
         self._coming: Counts[str] = Counts()
         self._unheeded = 0
-        feed.listen(self._hear)
+        feed.listen(self._hear, self._forget)
 
     async def admit(self, execution: Execution, open_here: int) -> ToolError | None:
         """None when one more may be asked; then `note_written` must be called once it is written, or can't be."""
@@ -84,6 +84,11 @@ class OpenApprovals:
         for execution_id, count in found:
             self._actors[execution_id], self._here[execution_id] = actor_id, count
             self._open[actor_id] += count
+
+    def _forget(self) -> None:
+        """Other processes may have changed the counts: the next request reads them."""
+        for counts in (self._open, self._counting, self._actors, self._here):
+            counts.clear()
 
     def _hear(self, announcement: Announcement) -> None:
         execution_id, change = announcement.execution_id, CHANGES.get(announcement.type, 0)

@@ -14,7 +14,7 @@ from executor.execution.builtins.source_arguments import asked_source, shown_sec
 from executor.model.execution import Call
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction, InteractionKind
-from executor.model.source import Source, is_described
+from executor.model.source import Source, call_address, is_described
 from executor.model.tool import Tool
 from executor.network.addresses import display_url
 from executor.sources.lifecycle.consent import opens
@@ -28,6 +28,7 @@ HEADINGS: dict[InteractionKind, str] = {
     "approval": "Allow this call?",
     "credential": "This call needs a credential. It is sent once you provide one.",
     "oauth": "This call needs your consent at its service. It is sent once you sign in there.",
+    "elicitation": "The server asks for input before it continues this call.",
     "unknown_outcome": (
         "This call was sent, but its answer was lost: it may or may not have taken effect. "
         "Approve to send it again, or enter its actual result; deny to raise `unknown_outcome` "
@@ -114,17 +115,17 @@ def whereto(call: Call, tool: Tool, source: Source | None) -> str:
     """What the call would reach. Arguments of a source's command may be secrets: only its first word is shown."""
     if source is None:
         return opened_by(orjson.loads(call.arguments)) if tool.path == ADD_SOURCE else ""
-    return str(tool.known_keys.get("server") or "") or address_of(source)
+    return str(tool.known_keys.get("server") or "") or shown_address(source)
 
 
-def address_of(source: Source) -> str:
+def shown_address(source: Source) -> str:
     if command := source.known_keys.get("command"):
         return f"this machine, where the command `{command[0]}` runs"
-    return str(source.known_keys.get("base_url") or display_url(str(source.known_keys.get("location", ""))))
+    return display_url(call_address(source.known_keys))
 
 
-def opened_by(arguments: dict[str, Any]) -> str:
+def opened_by(arguments: dict[str, Any], *, only_public: bool = False) -> str:
     """Of a source to be added: all that approving it would open, named before anything is contacted."""
-    text = "; ".join([*opens(asked_source(arguments)), *shown_secrets(arguments)])
+    text = "; ".join([*opens(asked_source(arguments), only_public=only_public), *shown_secrets(arguments)])
     more = len(text) - HOST_CHARACTERS
     return text if more <= 0 else f"{text[:HOST_CHARACTERS]}… (cut: {more} characters; see the arguments)"

@@ -25,7 +25,13 @@ async def search(database: Database, by: Actor, *, execution_id: str, limit: int
     mine = "" if by.may("read") else by.id
     return await database.read(
         lambda c: artifacts.page(
-            c, by.workspace_id, execution_id=execution_id, actor_id=mine, limit=limit, before=before
+            c,
+            by.workspace_id,
+            execution_id=execution_id,
+            actor_id=mine,
+            toolkit_id=by.toolkit_id,
+            limit=limit,
+            before=before,
         )
     )
 

@@ -85,7 +85,7 @@ class CallFiles:
         def look(c: Connection) -> Artifact | None:
             found = artifacts.get(c, self.execution.workspace_id, artifact_id)
             owner = executions.get(c, self.execution.workspace_id, found.execution_id) if found else None
-            return found if owner is not None and owner.actor_id == self.execution.actor_id else None
+            return found if owner is not None and self.execution.may_read(owner) else None
 
         found = await self.store.database.read(look)
         if found is None:

@@ -129,6 +129,7 @@ async def _list(database: Database, execution: Execution, arguments: dict[str, A
             execution.workspace_id,
             execution_id=arguments.get("executionId", ""),
             actor_id=execution.actor_id,
+            toolkit_id=execution.toolkit_id,
             limit=_count(arguments, "limit", LISTED),
         )
     )
@@ -142,7 +143,7 @@ def _readable(c: Connection, execution: Execution, arguments: dict[str, Any]) ->
     artifact_id = arguments["id"]
     artifact = artifacts.get(c, execution.workspace_id, artifact_id)
     owner = executions.get(c, execution.workspace_id, artifact.execution_id) if artifact else None
-    if artifact is None or owner is None or owner.actor_id != execution.actor_id:
+    if artifact is None or owner is None or not execution.may_read(owner):
         hint = "tools.executor.artifacts.list lists the ones that exist"
         raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
     try:

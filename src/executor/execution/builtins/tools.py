@@ -10,7 +10,8 @@ import orjson
 from executor.catalog import description
 from executor.catalog.catalog import Catalog
 from executor.catalog.signatures.signature import COMPACT, signature
-from executor.connections.new_connection import Offer
+from executor.connections.new_connection import Offer, pinned_origin
+from executor.connections.resolution import missing_to_read
 from executor.errors import ExecutorError, InvalidRequest, ToolError
 from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
@@ -22,13 +23,15 @@ from executor.execution.builtins.source_arguments import (
     check_arguments,
     offered_connection,
 )
+from executor.execution.calls.credential import CredentialMissing
 from executor.model.identity.permissions import Permission
 from executor.model.language import Language
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import compile_schema, invalid_arguments, problems
-from executor.sources.lifecycle.consent import runs_here
+from executor.sources.lifecycle.consent import is_for_strangers, refusal_of_strangers, runs_here
+from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions.events import By
 
@@ -113,12 +116,18 @@ async def invoke(
     visibility: Visibility | None = None,
     by: By = None,
     language: Language = "typescript",
+    strangers: OnInsert | None = None,
 ) -> str:
-    """What `visibility` hides is neither found nor named. `language` is that of the program."""
+    """What `visibility` hides is neither found nor named. `language` is that of the program. `strangers` is given in an
+    anonymous workspace, and raises if there is no room for one more source."""
     try:
         if tool is ADD_SOURCE:
-            request, offer = _request(arguments, approved), _offer(arguments, approved)
-            value: Any = summary(await catalog.add_source(workspace_id, request, by=by, offer=offer))
+            is_public = strangers is not None
+            request, offer = _request(arguments, approved, is_public=is_public), _offer(arguments, approved)
+            source = await catalog.add_source(workspace_id, request, by=by, offer=offer, on_insert=strangers)
+            if source.known_keys.get("unread"):
+                raise _credential_missing(source, approved)
+            value: Any = summary(source)
         else:
             value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, visibility)
     except ToolError:
@@ -171,9 +180,16 @@ async def _describe(
     )
 
 
-def _request(arguments: dict[str, Any], approved: bool) -> SourceRequest:
-    """Only a human who saw the address or the command may let it be on a private network, or be run here."""
+def _request(arguments: dict[str, Any], approved: bool, *, is_public: bool) -> SourceRequest:
+    """Only a human who saw the address or the command may let it be on a private network, or be run here.
+
+    `is_public`: that human is a stranger, who may not.
+    """
     request = asked_source(arguments)
+    if is_public:
+        if not approved or offered_connection(arguments) is not None:
+            raise refusal_of_strangers()
+        return replace(request, consented=Consent(by_code=True, by_stranger=True))
     by_operator = approved and runs_here(request)  # then no one else could approve it, see `needed`
     consent = Consent(private_network=approved, runs_code=approved, by_operator=by_operator, by_code=True)
     return replace(request, consented=consent)
@@ -191,10 +207,28 @@ def _offer(arguments: dict[str, Any], approved: bool) -> Offer | None:
     return offer
 
 
-def needed_permissions(tool: Tool, arguments: dict[str, Any]) -> tuple[Permission, ...]:
-    """What someone who lets this call happen must be allowed to do themselves."""
-    runs = tool is ADD_SOURCE and runs_here(asked_source(arguments))
-    return (*tool.needs, "operate") if runs else tool.needs
+def _credential_missing(source: Source, approved: bool) -> ToolError:
+    """It is connected, and a human has to give a credential before it can be read: only then the call continues."""
+    missing = missing_to_read(source, pinned_origin(source))
+    if missing.ways:
+        return CredentialMissing(missing, approved=approved)
+    what = ", ".join(str(one.get("name", "")) for one in source.known_keys.get("auth") or ())
+    return ToolError(
+        "credential_required",
+        f"{source.namespace} is connected, but can't be read: {source.error}",
+        hint=f"it accepts only {what}, which Executor can't send",
+    )
+
+
+def needed_permissions(tool: Tool, arguments: dict[str, Any], *, anonymous: bool = False) -> tuple[Permission, ...]:
+    """What someone who lets this call happen must be allowed to do themselves. In an `anonymous` workspace, connecting
+    a public service needs less."""
+    if tool is not ADD_SOURCE:
+        return tool.needs
+    request = asked_source(arguments)
+    if anonymous and is_for_strangers(request) and not runs_here(request) and offered_connection(arguments) is None:
+        return ("extend",)
+    return (*tool.needs, "operate") if runs_here(request) else tool.needs
 
 
 def summary(source: Source) -> dict[str, Any]:

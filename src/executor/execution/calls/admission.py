@@ -17,8 +17,10 @@ from executor.execution.artifacts.files import FileStore, reading_files
 from executor.execution.builtins import tools as builtins
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.binding import Bindings
+from executor.execution.calls.revocations import Revocations
 from executor.execution.calls.subjects import keys_of, meaning_of
-from executor.execution.failures import denied_before, denied_by_policy, tool_changed
+from executor.execution.calls.toolkit_checks import ToolkitChecks
+from executor.execution.failures import denied_before, denied_by_policy, review_required, tool_changed
 from executor.execution.policies.cache import PolicyCache
 from executor.model.digest import digest_text
 from executor.model.execution import Call, Execution
@@ -51,32 +53,59 @@ class Admission:
 
 class Admissions:
     def __init__(
-        self, catalog: Catalog, policies: PolicyCache, permits: Permits, bindings: Bindings, files: FileStore
+        self,
+        catalog: Catalog,
+        policies: PolicyCache,
+        permits: Permits,
+        revocations: Revocations,
+        bindings: Bindings,
+        files: FileStore,
     ) -> None:
+        self.revocations = revocations
         self._catalog = catalog
         self._policies = policies
         self._permits = permits
         self._bindings = bindings
         self._files = files
+        self._narrowing = ToolkitChecks(catalog, policies)
+
+    async def find_in_reach(self, execution: Execution, path: str) -> Tool | None:
+        """A tool that its toolkit does not have is as good as none. Raises AccessRevoked if the toolkit is gone."""
+        tool = await self.find(execution.workspace_id, path)
+        if tool is None or not execution.toolkit_id:
+            return tool
+        in_force = await self._policies.within(execution.workspace_id, execution.toolkit_id)
+        return None if in_force.hides(path, tool.effect) else tool
 
     async def find(self, workspace_id: str, path: str) -> Tool | None:
         return builtins.BUILTINS.get(path) or await self._catalog.tool(workspace_id, path)
 
     async def admit(self, execution: Execution, proposal: Proposal) -> Admission:
-        """Arguments are checked before anyone has to decide and before anything is sent."""
+        """Arguments are checked before anyone has to decide and before anything is sent.
+
+        Raises AccessRevoked, which ends the execution, if its actor may no longer run code.
+        """
         if proposal.kind == "timer":
             return Admission(proposal, "send")
-        tool = await self.find(execution.workspace_id, proposal.path)
+        await self.revocations.check(execution)
+        if "\0" in proposal.path:
+            return Admission(proposal, "refuse", refusal=named_with_nul())
+        tool = await self.find_in_reach(execution, proposal.path)
         if tool is None:
             return Admission(proposal, "refuse", refusal=await self._unknown(execution, proposal.path))
+        if tool.held:
+            return Admission(proposal, "refuse", tool, refusal=review_required(tool))
         try:
             arguments = parse_arguments(proposal.arguments)
+            if execution.toolkit_id:
+                await self._narrowing.check(execution, tool, arguments)
             decision = await self.decide(execution, tool, arguments)
             if decision.action == "deny":
                 raise denied_by_policy(tool.path, decision.reason)
             with reading_files(self._files, execution):
                 await self.check(tool, arguments, execution.language)
-        except ToolError as refusal:
+        except ToolError as error:
+            refusal = await self._narrowing.redact(execution, tool, error)
             return Admission(proposal, "refuse", tool, refusal=refusal)
         use = await self._bindings.use(execution, tool)
         if use.missing is not None:
@@ -88,7 +117,7 @@ class Admissions:
         return replace(admission, route=route)
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
-        in_force = await self._policies.of(execution.workspace_id)
+        in_force = await self._policies.within(execution.workspace_id, execution.toolkit_id)
         judged = arguments if in_force.judges_arguments or await self._may_hold_calls(tool) else None
         return decide(await self.subject(tool, execution.actor_id, judged), in_force.policies)
 
@@ -126,9 +155,16 @@ class Admissions:
 
     async def recheck(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None) -> None:
         """Right before it is sent. The journal was written in between: what was judged must still be what is sent."""
-        current = await self.find(execution.workspace_id, tool.path)
+        await self.revocations.check(execution)
+        current = await self.find_in_reach(execution, tool.path)
+        if current is None and execution.toolkit_id:
+            raise await self._unknown(execution, tool.path)
         if current is None or current.schema_digest != tool.schema_digest:
             raise tool_changed(tool.path)
+        if current.held:
+            raise review_required(current)
+        if execution.toolkit_id:
+            await self._narrowing.check(execution, tool, parse_arguments(call.arguments))
         decision = await self.decide(execution, tool, parse_arguments(call.arguments))
         if decision.action == "deny":
             raise denied_by_policy(tool.path, decision.reason)
@@ -192,7 +228,7 @@ class Admissions:
         return renamed or await self._catalog.nearest(workspace_id, path, visibility=visibility)
 
     async def _unknown(self, execution: Execution, path: str) -> ToolError:
-        visibility = await self._policies.visibility(execution.workspace_id, execution.actor_id)
+        visibility = await self._policies.visibility(execution.workspace_id, execution.actor_id, execution.toolkit_id)
         if single := await self._catalog.single_page(execution.workspace_id, path, visibility=visibility):
             return ToolError(
                 "unknown_tool", f"there is no tool {path!r}", hint=page_hint(single), details={"nearest": [single.path]}
@@ -201,6 +237,10 @@ class Admissions:
         find = "tools.discover(query=…)" if execution.language == "python" else "tools.discover({query})"
         hint = f"did you mean {', '.join(near)}?" if near else f"find tools with {find}"
         return ToolError("unknown_tool", f"there is no tool {path!r}", hint=hint, details={"nearest": near})
+
+
+def named_with_nul() -> ToolError:
+    return ToolError("unknown_tool", "the path of a tool can't contain a NUL character", hint="use `tools.discover`")
 
 
 def own_name(tool: Tool) -> str:

@@ -15,11 +15,15 @@ REFUSED = (401, 403)
 
 
 class CredentialMissing(ToolError):
-    """Nothing was done: a human has to give a credential first."""
+    """Nothing was done: a human has to give a credential first.
 
-    def __init__(self, missing: Missing) -> None:
+    `approved`: a human has approved the call, and the credential changes nothing of what they saw.
+    """
+
+    def __init__(self, missing: Missing, *, approved: bool = False) -> None:
         super().__init__("credential_required", missing.reason)
         self.missing = missing
+        self.approved = approved
 
 
 class CallCredential:
@@ -84,6 +88,8 @@ class CallCredential:
         status = error.http_status
         if status in REFUSED and self._connections is not None and self.source is not None:
             if self.connection is not None:
+                if consent := self._connections.missing_consent(self.source, tool, self.connection, error.asks):
+                    return CredentialMissing(consent)
                 await self._connections.note_rejection(self.connection, status)
                 if given and status == 401:
                     reason = "the service answered 401 to this credential"
@@ -125,7 +131,6 @@ def reconnect(connection: Connection, source: Source, status: int) -> str:
 
 def replace_hint(connection: Connection, source: Source) -> str:
     """By name: a connection that is not the default one stays beside it."""
-    named = "" if connection.name == DEFAULT_NAME else f" --name {connection.name}"
-    if connection.scheme == "oauth2":
-        return f"a person can log in again with `executor connections login {source.namespace}{named}`"
-    return f"a person can replace it with `executor connections add {source.namespace}{named} --replace`"
+    named = "" if connection.name == DEFAULT_NAME else f", connection {connection.name}"
+    act = "log in again" if connection.scheme == "oauth2" else "replace it"
+    return f"a person can {act} on the page of the source {source.namespace}{named}"

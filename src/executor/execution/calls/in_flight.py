@@ -32,6 +32,11 @@ class Sends:
         return seq in self._under_way or any(call.seq == seq for call, _ in self.arrived)
 
     @property
+    def seqs(self) -> set[int]:
+        """Of what is under way."""
+        return set(self._under_way)
+
+    @property
     def has_calls(self) -> bool:
         """Of tools, under way or answered; timers restart automatically."""
         return any(call.kind == "tool" for call, _ in (*self._under_way.values(), *self.arrived))

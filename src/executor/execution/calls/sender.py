@@ -21,13 +21,16 @@ from executor.execution.calls.credential import CallCredential, CredentialMissin
 from executor.execution.calls.subjects import check_following
 from executor.execution.failures import AnswerLost, is_lost, tool_changed
 from executor.execution.policies.cache import PolicyCache
+from executor.execution.quotas import Allowance, check_sources
 from executor.model.execution import Call, Execution
 from executor.model.ids import new_id
-from executor.model.interaction import Binding
+from executor.model.interaction import LISTENER, Binding
 from executor.model.language import language_of
 from executor.model.source import Source
 from executor.model.tool import Tool
+from executor.network.departure import check_departure
 from executor.network.files import FILES
+from executor.network.strangers import only_public
 from executor.storage.database import Database
 from executor.storage.executions import interactions
 
@@ -47,6 +50,7 @@ class CallSender:
         database: Database,
         files: FileStore,
         lost_answers: str,
+        strangers: Allowance,
     ) -> None:
         self._catalog = catalog
         self._policies = policies
@@ -56,6 +60,7 @@ class CallSender:
         self._database = database
         self.files = files
         self.lost_answers = lost_answers
+        self._strangers = strangers
         self._turns = artifact_tools.ArtifactQueue()
 
     async def send(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None = None) -> str:
@@ -66,10 +71,11 @@ class CallSender:
         under its key is sent once more before that.
         """
         try:
-            return await self._send_once(execution, call, tool, binding)
+            with only_public(applies=execution.is_of_stranger):
+                return await self._send_once(execution, call, tool, binding)
         except AnswerLost as lost:
             if tool.idempotent:
-                with suppress(ToolError):
+                with suppress(ToolError), only_public(applies=execution.is_of_stranger):
                     return await self._send_once(execution, call, tool, binding)
             if self.lost_answers == "error":
                 raise lost.as_error() from None
@@ -111,10 +117,14 @@ class CallSender:
         self, execution: Execution, call: Call, tool: Tool, call_credential: CallCredential, binding: Binding | None
     ) -> str:
         arguments, approved = parse_arguments(call.arguments), binding is not None
+        if tool.source_id == builtins.SOURCE:  # what goes elsewhere is checked where it leaves
+            check_departure()
         if tool.path in artifact_tools.PATHS and tool.source_id == builtins.SOURCE:
             return await artifact_tools.invoke(self._database, self._turns, execution, tool, arguments)
         if tool.source_id == builtins.SOURCE:
-            visibility = await self._policies.visibility(execution.workspace_id, execution.actor_id)
+            visibility = await self._policies.visibility(
+                execution.workspace_id, execution.actor_id, execution.toolkit_id
+            )
             return await builtins.invoke(
                 self._catalog,
                 execution.workspace_id,
@@ -124,6 +134,7 @@ class CallSender:
                 visibility=visibility,
                 by=execution,
                 language=language_of(execution.language),
+                strangers=partial(check_sources, self._strangers) if execution.is_of_stranger else None,
             )
         source = await self._bindings.source_of(execution.workspace_id, tool)
         if source is not None:
@@ -131,12 +142,14 @@ class CallSender:
             if where != await self._bindings.destination(source):
                 raise tool_changed(tool.path)
             await call_credential.equip(source, tool, execution.actor_id, journalled_with=mark)
+        if (listener := LISTENER.get()) is not None:
+            listener.secrets = call_credential.values
         FILES.set(CallFiles(self._store_for(execution), execution, call.seq, call.path, call_credential.values))
         key = key_of(call)
         following = partial(
             check_following,
             self._catalog,
-            (await self._policies.of(execution.workspace_id)).policies,
+            await self._policies.within(execution.workspace_id, execution.toolkit_id),
             execution.actor_id,
             tool,
         )
@@ -170,7 +183,7 @@ class CallSender:
 
     def _store_for(self, execution: Execution) -> FileStore:
         """An anonymous agent keeps no more than its results may have."""
-        if not execution.origin.startswith("anonymous"):
+        if not execution.is_of_stranger:
             return self.files
         return replace(self.files, largest=min(self.files.largest, execution.limits.result_bytes))
 

@@ -8,8 +8,8 @@ from typing import Any
 from executor.catalog.catalog import Catalog
 from executor.errors import EgressRefused, ToolError
 from executor.execution.builtins import tools
+from executor.execution.policies.cache import PoliciesInForce
 from executor.model.digest import digest, plain_numbers
-from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.model.tool import ALL, Tool
 from executor.network.addresses import display_url
@@ -59,7 +59,7 @@ async def keys_of(catalog: Catalog, tool: Tool, arguments: dict[str, Any]) -> li
 
 
 async def check_following(
-    catalog: Catalog, policies: tuple[Policy, ...], actor_id: str, tool: Tool, before: Outgoing, after: Outgoing
+    catalog: Catalog, in_force: PoliciesInForce, actor_id: str, tool: Tool, before: Outgoing, after: Outgoing
 ) -> None:
     """Raises EgressRefused if a request leads on to a tool that this actor may not call without being asked.
 
@@ -70,8 +70,14 @@ async def check_following(
     for one in (await catalog.operations(source)).at(after.method, after.url):
         if one.path == tool.path.removesuffix(ALL) and is_same_call(tool, before, after):
             continue
+        if in_force.hides(one.path, one.effect):
+            raise EgressRefused(
+                f"{display_url(before.url)} leads to {display_url(after.url)}, which is not in this toolkit",
+                hint="the redirect was not followed",
+                sent=True,
+            )
         unknown = Subject(one.path, one.effect, tool.source_id, actor_id, schema_digest="", own_path=one.own_path)
-        decision = decide(unknown, policies)
+        decision = decide(unknown, in_force.policies)
         if decision.action != "allow":
             raise EgressRefused(
                 f"{display_url(before.url)} leads to {display_url(after.url)}, which is {one.path}: {decision.reason}",

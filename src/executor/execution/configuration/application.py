@@ -18,18 +18,27 @@ from executor.errors import Conflict, ExecutorError, InvalidRequest
 from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.configuration.document import Document, Problem
-from executor.execution.configuration.entries import Auth, MemberEntry, PolicyEntry, SecretEntry, SourceEntry
+from executor.execution.configuration.entries import (
+    Auth,
+    MemberEntry,
+    PolicyEntry,
+    SecretEntry,
+    SourceEntry,
+    ToolkitEntry,
+)
 from executor.execution.configuration.plan import Change, Plan, make_plan, read_present
 from executor.execution.engine import Engine
 from executor.execution.names import identify, read_names
 from executor.execution.policies import administration
 from executor.execution.policies.approval_defaults import set_approval_defaults
+from executor.execution.toolkits.toolkits import Toolkits
 from executor.identity import members
 from executor.model.declaration import Declaration
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import require
 from executor.model.policy import Policy
 from executor.model.source import Choice, Source
+from executor.model.toolkit import Toolkit
 from executor.sources.lifecycle.persistence import present
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.catalog import declarations, policies
@@ -77,6 +86,7 @@ class Configuration:
         self._connections = connections
         self._engine = engine
         self._tenancy = tenancy
+        self._toolkits = Toolkits(database, engine)
         self._applying = asyncio.Lock()
 
     async def plan(self, document: Document, by: Actor, *, prune: bool = False) -> Plan:
@@ -119,6 +129,8 @@ class Configuration:
             await self._put_policy(change, entry, terms)
         elif isinstance(entry, SecretEntry):
             await self._put_secret(change, entry, terms)
+        elif isinstance(entry, ToolkitEntry):
+            await self._put_toolkit(change, entry, terms)
         elif isinstance(entry, MemberEntry):
             await self._put_member(entry, terms.by)
 
@@ -128,6 +140,8 @@ class Configuration:
             await self._remove_source(change, terms)
         elif change.noun == "policy" and made is not None:
             await administration.remove(self._database, by, made.resource_id)
+        elif change.noun == "toolkit" and made is not None:
+            await self._toolkits.remove(by, made.resource_id)
         elif change.noun == "secret":
             await self._connections.secrets.remove(by.workspace_id, change.name, by=by)
         await self._database.write(lambda c: declarations.remove(c, by.workspace_id, change.noun, change.name))
@@ -205,6 +219,15 @@ class Configuration:
         secret = await act(by=terms.by, reference=entry.reference)
         await self._record(change, terms, secret.id, entry.digest)
 
+    async def _put_toolkit(self, change: Change, entry: ToolkitEntry, terms: Terms) -> None:
+        def note(c: Connection, toolkit: Toolkit) -> None:
+            record(c, change, terms, toolkit.id, entry.digest)
+
+        if change.made is None:
+            await self._toolkits.add(terms.by, entry.draft, note)
+        else:
+            await self._toolkits.change(terms.by, change.made.resource_id, lambda _: entry.draft, note)
+
     async def _put_member(self, entry: MemberEntry, by: Actor) -> None:
         """Roles are for those who manage the organization."""
         administration.check_level(by, "organization")
@@ -245,7 +268,7 @@ def request_of(entry: SourceEntry, terms: Terms) -> SourceRequest:
         namespace=entry.name,
         name="",
         base_url=entry.base_url,
-        options={"transport": entry.transport} if entry.transport else {},
+        options=options_of(entry, terms),
         choice=Choice(entry.include, entry.exclude),
         consented=Consent(
             runs_code=terms.consent,
@@ -254,6 +277,13 @@ def request_of(entry: SourceEntry, terms: Terms) -> SourceRequest:
             approval_defaults=entry.defaults,
         ),
     )
+
+
+def options_of(entry: SourceEntry, terms: Terms) -> dict[str, str]:
+    """A command runs in the folder of its file, so that it may name files beside it."""
+    if entry.command:
+        return {"cwd": str(terms.folder)} if terms.folder is not None else {}
+    return {"transport": entry.transport} if entry.transport else {}
 
 
 def read_document(path: str, folder: Path | None) -> tuple[str, bytes]:

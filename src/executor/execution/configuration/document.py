@@ -10,7 +10,13 @@ from typing import Any
 from executor.model.declaration import Noun, Origin
 from executor.sources.documents.pinned_import import import_pinned
 
-SECTIONS: dict[str, Noun] = {"secrets": "secret", "sources": "source", "policies": "policy", "members": "member"}
+SECTIONS: dict[str, Noun] = {
+    "secrets": "secret",
+    "sources": "source",
+    "policies": "policy",
+    "toolkits": "toolkit",
+    "members": "member",
+}
 VARIABLE = "EXECUTOR_TOOL_SOURCES"
 MOST_CHARACTERS = 1_000_000
 MOST_ENTRIES = 1_000
@@ -102,7 +108,7 @@ def sections(text: str, name: str, found: dict[str, Any]) -> Document:
     for key, value in found.items():
         noun = SECTIONS.get(key)
         if noun is None:
-            hint = "this version has no toolkits" if key == "toolkits" else f"the sections are {', '.join(SECTIONS)}"
+            hint = f"the sections are {', '.join(SECTIONS)}"
             document += Document(problems=(Problem(f"{name}: {str(key)[:100]}", "unknown section", hint),))
         elif not isinstance(value, list):
             problem = Problem(f"{name}: {key}", f"it is {kind_of(value)}, not a list", f"in TOML, write [[{key}]]")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, cast, get_args
 
 from executor.errors import ExecutorError
 from executor.execution.configuration.document import Entry, Problem, kind_of
+from executor.execution.toolkits.draft import NARROWING, ToolkitDraft, check_draft, draft_policy
+from executor.model.declaration import Noun
 from executor.model.digest import digest
 from executor.model.identity.permissions import Role
 from executor.model.policy import Action, ApprovalDefaults, Policy
@@ -24,6 +26,17 @@ WORDS: dict[str, Action] = {
     "allow": "allow",
     "require_approval": "require_approval",
     "deny": "deny",
+}
+KEYS: dict[Noun, tuple[str, ...]] = {
+    "source": (
+        *("type", "name", "command", "spec", "url", "endpoint", "module", "baseUrl", "transport", "include", "exclude"),
+        *("auth", "defaultApproval", "defaultReadApproval", "defaultQueryApproval", "defaultWriteApproval"),
+        *("defaultMutationApproval", "defaultDestructiveApproval"),
+    ),
+    "policy": ("name", "pattern", "action", "conditions", "level", "effect", "note", "actor", "source"),
+    "secret": ("name", "provider", "reference"),
+    "member": ("email", "role"),
+    "toolkit": ("slug", "name", "description", "patterns", "passThrough", "policies"),
 }
 VALUES = ("value", "token", "key", "password", "apiKey", "bearer", "credential")  # what people would write a secret as
 
@@ -65,7 +78,9 @@ class Fields:
         given = self.text(*names)
         if given and given not in allowed:
             key = next(name for name in names if self.get(name) is not None)
-            raise EntryError(self.key(key), "unknown word", f"use one of {', '.join(allowed)}")
+            near = get_close_matches(given, allowed, n=1)
+            hint = f"did you mean `{near[0]}`? " if near else ""
+            raise EntryError(self.key(key), f"unknown value of `{key}`", f"{hint}use one of {', '.join(allowed)}")
         return given
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -91,9 +106,13 @@ class Fields:
             if name in VALUES or name.endswith(("Token", "Key", "Password")):
                 hint = "never write a secret here: store it with `executor secrets set NAME` and name it as `secret`"
             else:
-                near = get_close_matches(name, self._known, n=1)
-                hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(sorted(self._known))}"
+                hint = near_key(name, self._known) or f"known keys: {', '.join(sorted(self._known))}"
             raise EntryError(self.key(name[:100]), "unknown key", hint)
+
+
+def near_key(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean `{near[0]}`?" if near else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +187,53 @@ class MemberEntry:
         return digest([self.role])
 
 
-AnyEntry = SourceEntry | PolicyEntry | SecretEntry | MemberEntry
+@dataclass(frozen=True, slots=True)
+class ToolkitEntry:
+    draft: ToolkitDraft
+
+    @property
+    def name(self) -> str:
+        return self.draft.slug
+
+    @property
+    def digest(self) -> str:
+        one = self.draft
+        policies = [
+            [each.pattern, each.action, each.effect, each.note, [[c.path, c.test, c.value] for c in each.conditions]]
+            for each in one.policies
+        ]
+        return digest([one.slug, one.name, one.description, one.patterns, one.pass_through, policies])
+
+
+AnyEntry = SourceEntry | PolicyEntry | SecretEntry | MemberEntry | ToolkitEntry
 
 
 def read_entry(entry: Entry) -> AnyEntry | Problem:
-    readers = {"source": read_source, "policy": read_policy, "secret": read_secret, "member": read_member}
+    readers = {
+        "source": read_source,
+        "policy": read_policy,
+        "secret": read_secret,
+        "member": read_member,
+        "toolkit": read_toolkit,
+    }
     fields = Fields(entry.fields)
     try:
         found = readers[entry.noun](fields)
         fields.finish()
     except EntryError as error:
-        return Problem(entry.at(error.key), error.message, error.hint)
+        return Problem(
+            entry.at(error.key), error.message, "; ".join(filter(None, (error.hint, *misspelt(entry, error))))
+        )
     except ExecutorError as error:
         return Problem(entry.at(), error.message, error.hint)
     return cast("AnyEntry", found)
+
+
+def misspelt(entry: Entry, reported: EntryError) -> Iterator[str]:
+    """Keys that no entry of its noun has: what is missing may be there under another name."""
+    for name in entry.fields:
+        if name not in KEYS[entry.noun] and name != reported.key and (hint := near_key(name, KEYS[entry.noun])):
+            yield f"`{name[:100]}` is an unknown key, {hint}"
 
 
 def read_source(fields: Fields) -> SourceEntry:
@@ -260,13 +312,46 @@ def read_auth(fields: Fields | None) -> Auth | None:
     return Auth(cast("Mode", mode), type, name, tuple(secrets.items()))
 
 
-def read_policy(fields: Fields) -> PolicyEntry:
+def read_conditions(fields: Fields) -> list[dict[str, Any]]:
     conditions = fields.get("conditions") or []
     if not isinstance(conditions, list) or not all(isinstance(one, dict) for one in conditions):
-        raise EntryError("conditions", f"it is {kind_of(conditions)}; expected a list of tables")
+        raise EntryError(fields.key("conditions"), f"it is {kind_of(conditions)}; expected a list of tables")
     for index, one in enumerate(conditions):
         if set(one) != {"path", "test", "value"}:
-            raise EntryError(f"conditions[{index}]", "a condition has `path`, `test` and `value`")
+            raise EntryError(fields.key(f"conditions[{index}]"), "a condition has `path`, `test` and `value`")
+    return conditions
+
+
+def read_toolkit(fields: Fields) -> ToolkitEntry:
+    listed = fields.get("policies") or []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise EntryError("policies", f"it is {kind_of(listed)}; expected a list of tables")
+    found = ToolkitDraft(
+        fields.text("slug", required=True),
+        fields.texts("patterns"),
+        fields.text("name"),
+        fields.text("description"),
+        tuple(read_toolkit_policy(Fields(one, f"policies[{number}]")) for number, one in enumerate(listed)),
+        fields.texts("passThrough"),
+    )
+    check_draft(found)
+    return ToolkitEntry(found)
+
+
+def read_toolkit_policy(fields: Fields) -> Policy:
+    given = {
+        "pattern": fields.text("pattern", required=True),
+        "action": fields.choice(NARROWING, "action"),
+        "conditions": read_conditions(fields),
+        "effect": fields.choice(get_args(Effect), "effect"),
+        "note": fields.text("note"),
+    }
+    fields.finish()
+    return draft_policy(given)
+
+
+def read_policy(fields: Fields) -> PolicyEntry:
+    conditions = read_conditions(fields)
     level = fields.choice(("workspace", "organization"), "level") or "workspace"
     policy = draft(
         fields.text("pattern", required=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sqlalchemy.engine import Connection
@@ -15,6 +15,7 @@ from executor.execution.configuration.entries import (
     PolicyEntry,
     SecretEntry,
     SourceEntry,
+    ToolkitEntry,
     read_entry,
 )
 from executor.model.declaration import Declaration, Noun, Origin
@@ -22,17 +23,24 @@ from executor.model.digest import digest
 from executor.model.identity.actor import Member
 from executor.model.policy import ApprovalDefaults, Policy
 from executor.model.source import Source
+from executor.model.toolkit import Toolkit
 from executor.policy.approval_defaults import WITHOUT, find_loosened
 from executor.policy.drafts import text
-from executor.storage.catalog import declarations, policies, sources
+from executor.storage.catalog import declarations, policies, sources, toolkits
 from executor.storage.credentials import secrets
 from executor.storage.identity import members, workspaces
 
 # waiting: a person with this address is no member yet · dropped: it was declared before and stays until it is pruned
 Action = Literal["add", "change", "replace", "none", "waiting", "dropped", "remove"]
 Declared = set[tuple[Noun, str]]
-ORDER: tuple[Noun, ...] = ("secret", "source", "policy", "member")
-IDENTITY: dict[Noun, str] = {"secret": "name", "source": "name", "policy": "name", "member": "email"}
+ORDER: tuple[Noun, ...] = ("secret", "source", "policy", "toolkit", "member")
+IDENTITY: dict[Noun, str] = {
+    "secret": "name",
+    "source": "name",
+    "policy": "name",
+    "toolkit": "slug",
+    "member": "email",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,7 @@ class Present:
     policies: Mapping[str, Policy]
     members: Mapping[str, Member]
     secrets: Mapping[str, tuple[str, str, str]]  # id, provider and reference
+    toolkits: Mapping[str, Toolkit] = field(default_factory=dict)
 
 
 class Clash(Exception):
@@ -94,6 +103,7 @@ def read_present(c: Connection, workspace_id: str) -> Present:
         {one.id: one for one in policies.in_force(c, workspace_id)},
         {one.account.email.lower(): one for one in members.listing(c, organization.id) if one.account.email},
         {one.name: (one.id, one.provider, one.reference) for one in secrets.listing(c, workspace_id)},
+        {one.slug: one for one in toolkits.listing(c, workspace_id)},
     )
 
 
@@ -142,6 +152,8 @@ def compare(entry: Entry, found: AnyEntry, present: Present, declared: Declared)
         action, details = compare_policy(found, present, made, declared)
     elif isinstance(found, SecretEntry):
         action, details = compare_secret(found, present, made)
+    elif isinstance(found, ToolkitEntry):
+        action, details = compare_toolkit(found, present, made)
     else:
         action, details = compare_member(found, present)
     return Change(entry.noun, found.name, action, entry.at(), tuple(details), found, entry.origin, made)
@@ -154,6 +166,9 @@ def exists(made: Declaration, present: Present) -> bool:
         return source is not None and source.id == made.resource_id
     if made.noun == "policy":
         return made.resource_id in present.policies
+    if made.noun == "toolkit":
+        toolkit = present.toolkits.get(made.name)
+        return toolkit is not None and toolkit.id == made.resource_id
     return made.name in present.secrets and present.secrets[made.name][0] == made.resource_id
 
 
@@ -227,6 +242,22 @@ def compare_secret(entry: SecretEntry, present: Present, made: Declaration | Non
         hint = "rename this entry, or remove that secret first: `executor secrets remove`"
         raise Clash("name", f"there is another secret {entry.name!r} already", hint)
     return "change", [f"{entry.provider}: {there[2]} → {entry.reference}"]
+
+
+def compare_toolkit(entry: ToolkitEntry, present: Present, made: Declaration | None) -> tuple[Action, list[str]]:
+    there = present.toolkits.get(entry.name)
+    if there is None:
+        return "add", describe_toolkit(entry)
+    if made is None:
+        hint = "rename this entry, or remove that toolkit first: `executor toolkits remove`"
+        raise Clash("slug", f"a toolkit {entry.name!r} is there already, added by hand", hint)
+    return ("none", []) if made.digest == entry.digest else ("change", describe_toolkit(entry))
+
+
+def describe_toolkit(entry: ToolkitEntry) -> list[str]:
+    one = entry.draft
+    passed = [f"passed through: {', '.join(one.pass_through)}"] if one.pass_through else []
+    return [f"tools: {', '.join(one.patterns)}", *map(text, one.policies), *passed]
 
 
 def compare_member(entry: MemberEntry, present: Present) -> tuple[Action, list[str]]:

@@ -26,6 +26,11 @@ class JournalCursor:
         """What humans were asked last about each call, in the journal."""
         return self._recorded.interactions
 
+    @property
+    def elicitations(self) -> dict[int, Interaction]:
+        """What the servers of calls asked last while these were under way, in the journal."""
+        return self._recorded.elicitations
+
     def recorded_answers(self) -> list[Call]:
         """The recorded answers, in the order in which the code saw them."""
         done = [call for call in self._recorded.calls.values() if call.done_seq is not None]

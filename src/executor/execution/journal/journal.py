@@ -8,13 +8,13 @@ so a crash can only lose what no one has seen.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from executor.errors import Fenced
 from executor.execution.artifacts.storage import OWN, is_large, keep
 from executor.execution.failures import unknown_outcome
 from executor.model.artifact import Artifact
@@ -26,23 +26,41 @@ from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
 from executor.runtime.protocol import Log
 from executor.storage.database import Database
-from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
+from executor.storage.executions import (
+    artifacts,
+    calls,
+    events,
+    executions,
+    guards,
+    interactions,
+    segments,
+    submissions,
+)
 
 Happened = list[tuple[str, dict[str, Any]]]
 Job = Callable[[Connection], None]
 BIRTH_SECONDS = 0.02
+BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 INLINE_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What a resumed execution finds: its calls, what humans were asked, how many log lines are kept already, and what
-    its calls warned of."""
+    its calls said besides. `elicitations` are the last that servers asked during each call."""
 
     calls: dict[int, Call]
     interactions: dict[int, Interaction]
     log_count: int
-    warnings: tuple[Event, ...] = ()
+    remarks: tuple[Event, ...] = ()
+    elicitations: dict[int, Interaction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    revision: int
+    job: Job
+    happened: Happened
 
 
 class Journal:
@@ -57,9 +75,13 @@ class Journal:
         self._execution = execution
         self._inline_bytes = inline_bytes
         self._unborn = False
+        self._birth: asyncio.TimerHandle | None = None
         self._held: list[Job] = []
         self._happened: Happened = []
         self._pending: list[asyncio.Future[Any]] = []
+        self._guarded: Guarded | None = None
+        self._attempts = execution.attempts
+        self.moved: int | None = None
 
     async def load(self) -> Recorded:
         workspace_id, execution_id = self._execution.workspace_id, self._execution.id
@@ -67,8 +89,10 @@ class Journal:
         def job(c: Connection) -> Recorded:
             found = artifacts.filled_calls(c, calls.of_execution(c, workspace_id, execution_id))
             journalled = {call.seq: call for call in found}
-            asked = {asked.call_seq: asked for asked in interactions.of_execution(c, execution_id)}
-            return Recorded(journalled, asked, events.count_logs(c, execution_id), events.warnings(c, execution_id))
+            everything = interactions.of_execution(c, execution_id)
+            elicited = {asked.call_seq: asked for asked in everything if asked.kind == "elicitation"}
+            logged, remarks = events.count_logs(c, execution_id), events.remarks(c, execution_id)
+            return Recorded(journalled, latest_decisions(everything), logged, remarks, elicited)
 
         return await self._database.read(job)
 
@@ -80,15 +104,11 @@ class Journal:
         """
         self._unborn = True
         self._happened.append(creation_event(self._execution))
-        asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush_birth)
+        self._birth = asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush)
 
     def name(self, key: str, digest: str) -> None:
         """With the execution's row, so that neither is ever there without the other."""
         self._hold(lambda c: submissions.insert(c, self._execution, key, digest), [])
-
-    def flush_birth(self) -> None:
-        if self._unborn:
-            self.flush()
 
     def log(self, lines: Sequence[Log]) -> None:
         self._happened.extend(("execution.log", {"level": line.level, "text": line.text}) for line in lines)
@@ -96,8 +116,8 @@ class Journal:
     def note(self, what: str, data: dict[str, Any]) -> None:
         self._happened.append((what, data))
 
-    def propose(self, proposed: Sequence[Call], asked: Sequence[Interaction]) -> None:
-        """Every call of a round, before anything of it is sent."""
+    def propose(self, proposed: Sequence[Call], asked: Sequence[Interaction], guard: int | None = None) -> None:
+        """Every call of a round, before anything of it is sent. With a `guard`, see `_hold_guarded`."""
 
         def job(c: Connection) -> None:
             calls.insert(c, proposed)
@@ -106,13 +126,16 @@ class Journal:
 
         happened = [event for call in proposed if (event := call_event(call))]
         happened += [interaction_event("requested", interaction) for interaction in asked]
-        self._hold(job, happened)
+        self._hold_guarded(job, happened, guard)
 
     def answer(self, answered: Sequence[Call]) -> None:
         def job(c: Connection) -> None:
             for call in answered:
                 calls.answer(c, self._keep(c, call))
+            if attempts:
+                segments.note_progress(c, self._execution.id)
 
+        attempts, self._attempts = self._attempts, 0
         self._hold(job, [event for call in answered if (event := call_event(call))])
 
     def _keep(self, c: Connection, call: Call) -> Call:
@@ -121,17 +144,16 @@ class Journal:
         artifact = keep(c, self._execution, call.result, seq=call.seq, path=call.path)
         return replace(call, result=None, artifact_id=artifact.id)
 
-    def start(self, approved: Sequence[tuple[Call, Interaction]]) -> None:
-        """Spend the decisions and mark their calls as sent."""
+    def start(self, approved: Sequence[tuple[Call, Interaction]], guard: int | None = None) -> None:
+        """Spend the decisions and mark their calls as sent. With a `guard`, see `_hold_guarded`."""
 
         def job(c: Connection) -> None:
             for call, interaction in approved:
-                if not interactions.use(c, interaction.id):
-                    raise Fenced(f"the decision {interaction.id} was used before")
+                interactions.use(c, interaction.id)
                 calls.start(c, call)
 
         sent = [{"seq": call.seq, "path": call.path, "interaction": asked.id} for call, asked in approved]
-        self._hold(job, [("call.started", data) for data in sent])
+        self._hold_guarded(job, [("call.started", data) for data in sent], guard)
 
     def ask(self, interaction: Interaction, instead_of: Interaction | None = None) -> None:
         """An interaction about a call that is journalled already."""
@@ -149,10 +171,11 @@ class Journal:
         execution, settled = self._execution, dict[int, Interaction]()
 
         def job(c: Connection) -> None:
-            latest = {asked.call_seq: asked for asked in interactions.of_execution(c, execution.id)}
+            settled.clear()  # it may run again
+            latest = latest_decisions(interactions.of_execution(c, execution.id))
             settled.update({seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])})
             if not settled:
-                executions.park(c, execution.id, "paused", wall_ms)
+                executions.park(c, execution.id, wall_ms)
                 pending = [latest[seq].id for seq in waiting if seq in latest]
                 paused = {"interactions": pending}
                 events.append(c, execution.workspace_id, "execution.paused", paused, execution.id, by=execution)
@@ -164,12 +187,44 @@ class Journal:
 
     async def find_settled(self, waiting: Sequence[int]) -> dict[int, Interaction]:
         found = await self._database.read(lambda c: interactions.of_execution(c, self._execution.id))
-        latest = {asked.call_seq: asked for asked in found}
+        latest = latest_decisions(found)
         return {seq: latest[seq] for seq in waiting if seq in latest and is_settled(latest[seq])}
 
+    async def pause(self, waiting: Sequence[int], wall_ms: int) -> bool:
+        """Paused while calls are under way whose servers wait for people. False if someone has answered meanwhile."""
+        execution, open_ids = self._execution, list[str]()
+
+        def job(c: Connection) -> None:
+            open_ids.clear()  # it may run again
+            everything = interactions.of_execution(c, execution.id)
+            asked = [one for one in everything if one.kind == "elicitation" and one.status == "pending"]
+            latest = latest_decisions(everything)
+            decisions = [latest[seq] for seq in waiting if seq in latest]
+            if not asked or any(is_settled(one) for one in decisions):
+                return
+            open_ids.extend(one.id for one in (*decisions, *asked))
+            executions.pause(c, execution.id, wall_ms)
+            paused = {"interactions": open_ids}
+            events.append(c, execution.workspace_id, "execution.paused", paused, execution.id, by=execution)
+
+        self.flush()
+        self._hold(job, [])
+        await self.durable()
+        return bool(open_ids)
+
+    def withdraw(self, elicitation: Interaction, reason: str) -> None:
+        """The server no longer waits for the answer."""
+
+        def job(c: Connection) -> None:
+            withdraw_in(c, elicitation.execution_id, reason, only=elicitation.id)
+
+        self._hold(job, [])
+        self.flush()
+
     async def requeue(self, wall_ms: int) -> None:
-        """Leave the execution to the next start of the daemon."""
-        self._hold(lambda c: executions.park(c, self._execution.id, "queued", wall_ms), [])
+        """Leave the execution to the next start of the daemon, or to another process that shares the database."""
+        execution = self._execution
+        self._hold(lambda c: executions.queue(c, execution.workspace_id, execution.id, wall_ms), [])
         await self.durable()
 
     def close_open_calls(self) -> None:
@@ -187,9 +242,8 @@ class Journal:
         if result is not None and is_large(result, self._inline_bytes):
             self._hold(self._finishing(status, result, at, wall_ms), happened)
         elif self._unborn and not self._held:
-            self._execution = replace(
-                execution, status=status, result=result, failure=failure, wall_ms=wall_ms, updated_at=at, finished_at=at
-            )
+            ended: dict[str, Any] = {"status": status, "result": result, "failure": failure, "wall_ms": wall_ms}
+            self._execution = replace(execution, **ended, updated_at=at, finished_at=at, owner="")
             self._happened += happened
         else:
             self._hold(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
@@ -207,22 +261,28 @@ class Journal:
 
     def flush(self) -> asyncio.Future[Any] | None:
         """Queue everything that is held as one transaction; the caller continues."""
-        if not (self._unborn or self._held or self._happened):
+        if not (self._unborn or self._held or self._happened or self._guarded):
             return None
         execution, born_now, jobs, happened = self._execution, self._unborn, self._held, self._happened
+        guarded, self._guarded = self._guarded, None
         self._unborn, self._held, self._happened = False, [], []
+        if born_now and self._birth is not None:
+            self._birth.cancel()
 
         def whole(c: Connection) -> None:
             if born_now:
                 executions.insert(c, execution)
+                if execution.status == "queued" and self._database.processes is not None:
+                    executions.announce_queued(c, execution.workspace_id, execution.id)
             else:
                 executions.fence(c, execution.id, execution.epoch)
             for job in jobs:
                 job(c)
-            if happened:
-                events.append_all(c, execution.workspace_id, execution.id, happened, by=execution)
+            more = self._run_guarded(c, guarded) if guarded is not None else []
+            if happened or more:
+                events.append_all(c, execution.workspace_id, execution.id, [*happened, *more], by=execution)
 
-        written = self._database.write(whole)
+        written = self._database.write(whole, execution_id=execution.id)
         written.add_done_callback(look_at)
         self._pending.append(written)
         return written
@@ -234,9 +294,40 @@ class Journal:
             await asyncio.shield(future)
         self._pending = [future for future in self._pending if not future.done()]
 
+    async def confirm(self) -> tuple[float, int]:
+        """Whether this run still owns the execution, as of the time that is returned, and what guards its calls now.
+
+        Raises Fenced if it does not.
+        """
+        execution, began = self._execution, time.clock_gettime(BOOTTIME)
+
+        def job(c: Connection) -> int:
+            executions.fence(c, execution.id, execution.epoch)
+            return guards.read(c, execution.workspace_id)
+
+        return began, await self._database.write(job, execution_id=execution.id)
+
     def _hold(self, job: Job, happened: Happened) -> None:
         self._held.append(job)
         self._happened += happened
+
+    def _hold_guarded(self, job: Job, happened: Happened, guard: int | None) -> None:
+        """Done, with the rest of the transaction, only if what guards calls is still at `guard`: else `moved` says
+        where it is. The lock on the execution comes first, so the comparison sees all that was committed before."""
+        self.moved = None
+        if guard is None:
+            self._hold(job, happened)
+        else:
+            self._guarded = Guarded(guard, job, happened)
+
+    def _run_guarded(self, c: Connection, guarded: Guarded) -> Happened:
+        self.moved = None  # it may run again
+        workspace_id = self._execution.workspace_id
+        if not guards.is_at(c, workspace_id, guarded.revision):
+            self.moved = guards.read(c, workspace_id)
+            return []
+        guarded.job(c)
+        return guarded.happened
 
 
 def look_at(written: asyncio.Future[Any]) -> None:
@@ -253,6 +344,23 @@ def close_in(c: Connection, workspace_id: str, execution_id: str, *, by: Actor |
     if happened:
         events.append_all(c, workspace_id, execution_id, happened, by=by)
     return [{"seq": seq, "path": path} for seq, path in lost]
+
+
+def withdraw_in(c: Connection, execution_id: str, reason: str, *, only: str | None = None) -> None:
+    """Close what servers asked and no longer wait for. An execution that is paused for it continues."""
+    closed = interactions.withdraw_elicitations(c, execution_id, reason, only)
+    if not closed:
+        return
+    requests = (interaction_event("cancelled", one) for one in closed)
+    happened = [(what, {**data, "reason": reason}) for what, data in requests]
+    if (epoch := executions.unpause(c, execution_id)) is not None:
+        happened.append(("execution.resumed", {"epoch": epoch}))
+    events.append_all(c, closed[0].workspace_id, execution_id, happened)
+
+
+def latest_decisions(asked: Sequence[Interaction]) -> dict[int, Interaction]:
+    """What humans were asked last about each call; not what its server asked while it was under way."""
+    return {one.call_seq: one for one in asked if one.kind != "elicitation"}
 
 
 def creation_event(execution: Execution) -> tuple[str, dict[str, Any]]:
@@ -289,4 +397,6 @@ def interaction_event(what: str, interaction: Interaction) -> tuple[str, dict[st
         "expiresAt": interaction.expires_at,
         "binding": digest(asdict(interaction.binding)),
     }
+    if interaction.session_id:
+        data["sessionId"] = interaction.session_id
     return f"interaction.{what}", data

@@ -23,6 +23,15 @@ class Answers:
         self._bytes = 0
         self._most_bytes = most_bytes
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """To come back to where nothing of what follows was written down."""
+        return self.seq, self.clock_ms, self._bytes
+
+    @place.setter
+    def place(self, before: tuple[int, int, int]) -> None:
+        self.seq, self.clock_ms, self._bytes = before
+
     def give(self, call: Call, outcome: str | ToolError) -> Call:
         """The call with its answer and the next place."""
         self.seq += 1
@@ -50,7 +59,7 @@ def proposed_call(execution: Execution, admission: Admission) -> Call:
         workspace_id=execution.workspace_id,
         seq=proposal.seq,
         kind=proposal.kind,
-        path=proposal.path,
+        path=proposal.path.replace("\0", "\N{REPLACEMENT CHARACTER}"),  # its digest is of the path as it was proposed
         arguments=proposal.arguments,
         arguments_digest=proposal_digest(proposal),
         state="started" if sent else "proposed",

@@ -10,10 +10,10 @@ from executor.execution.builtins.source_arguments import read_proposal
 from executor.execution.calls.admission import proposal_digest
 from executor.execution.journal.records import answer_of
 from executor.execution.outcome import ReplayReport
-from executor.model.execution import Call, Execution, Failure
+from executor.model.execution import OUTSIDE_CODES, Call, Execution, Failure
 from executor.runtime.protocol import Program, Runtime, Sandbox, Step
 
-OUTSIDE = frozenset({"cancelled", "wall_limit", "sandbox_lost", "nondeterminism", "internal"})
+OUTSIDE = OUTSIDE_CODES | {"internal"}
 
 
 async def replay_journal(runtime: Runtime, execution: Execution, journalled: Sequence[Call]) -> ReplayReport:

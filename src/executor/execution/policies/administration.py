@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, NotFound
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.policies.always import NEEDED, renew_policy
+from executor.model.digest import digest_text
 from executor.model.identity.actor import Actor
 from executor.model.policy import Level, Policy
 from executor.model.source import Source
@@ -47,11 +49,18 @@ async def add(database: Database, by: Actor, draft: Policy, position: int | None
     return await database.write(lambda c: policies.add(c, by.workspace_id, draft, position, by=by))
 
 
-async def change(database: Database, by: Actor, policy_id: str, draft: Policy) -> Policy:
-    """Make it what the draft says. It keeps its place and its level."""
+def version_of(policy: Policy) -> str:
+    """Another one after each edit. Its place is no part of it: that changes when others move."""
+    text = json.dumps(asdict(replace(policy, position=0)), sort_keys=True, default=str)
+    return digest_text(text)[:32]
+
+
+async def change(database: Database, by: Actor, policy_id: str, draft: Policy, *, version: str = "") -> Policy:
+    """Make it what the draft says. It keeps its place and its level. With a `version`, only if it still has that."""
 
     def job(c: Connection) -> Policy:
-        before = look_up_own(c, by, policy_id)
+        before = lock_own(c, by, policy_id)
+        check_version(before, version)
         kept = {name: getattr(before, name) for name in policies.KEPT}
         if all(getattr(draft, name) == getattr(before, name) for name in ("pattern", "action", "source_id")):
             kept |= {name: getattr(before, name) for name in ("made_for", "excluded", "retired_at")}
@@ -65,7 +74,7 @@ async def change(database: Database, by: Actor, policy_id: str, draft: Policy) -
 async def move(database: Database, by: Actor, policy_id: str, position: int) -> Policy:
     """To another place among those of its level; 0 is first."""
     return await database.write(
-        lambda c: policies.move(c, by.workspace_id, look_up_own(c, by, policy_id), position, by=by)
+        lambda c: policies.move(c, by.workspace_id, lock_own(c, by, policy_id), position, by=by)
     )
 
 
@@ -75,7 +84,7 @@ async def renew(pipeline: CallPipeline, by: Actor, policy_id: str) -> Policy:
     renewed = await renew_policy(pipeline, by.workspace_id, present)
 
     def job(c: Connection) -> Policy:
-        if look_up(c, by, policy_id) != present:
+        if lock_own(c, by, policy_id) != present:
             raise Conflict("the policy has changed", hint="check it again")
         policies.change(c, by.workspace_id, renewed, by=by)
         return renewed
@@ -83,8 +92,22 @@ async def renew(pipeline: CallPipeline, by: Actor, policy_id: str) -> Policy:
     return await pipeline.database.write(job)
 
 
-async def remove(database: Database, by: Actor, policy_id: str) -> None:
-    await database.write(lambda c: policies.remove(c, by.workspace_id, look_up_own(c, by, policy_id), by=by))
+async def remove(database: Database, by: Actor, policy_id: str, *, version: str = "") -> None:
+    def job(c: Connection) -> None:
+        present = lock_own(c, by, policy_id)
+        check_version(present, version)
+        policies.remove(c, by.workspace_id, present, by=by)
+
+    await database.write(job)
+
+
+def check_version(policy: Policy, version: str) -> None:
+    if version and version != version_of(policy):
+        raise Conflict(
+            "the policy was changed by someone else in the meantime",
+            hint="look at it again, then repeat the edit",
+            revision=version_of(policy),
+        )
 
 
 def look_up(c: Connection, by: Actor, policy_id: str) -> Policy:
@@ -94,8 +117,13 @@ def look_up(c: Connection, by: Actor, policy_id: str) -> Policy:
     return found
 
 
+def lock_own(c: Connection, by: Actor, policy_id: str) -> Policy:
+    """As it is once the policies of its owner are locked. Others may have moved or removed it since someone looked."""
+    policies.lock(c, by.workspace_id, look_up_own(c, by, policy_id).level)
+    return look_up_own(c, by, policy_id)
+
+
 def look_up_own(c: Connection, by: Actor, policy_id: str) -> Policy:
-    """As it is in this transaction. Others may have moved or removed it since the actor looked at it."""
     found = look_up(c, by, policy_id)
     check_level(by, found.level)
     return found

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
-from executor.execution.approvals.prompt import address_of
+from executor.execution.approvals.prompt import shown_address
 from executor.execution.builtins import tools as builtins
 from executor.execution.calls.arguments import parse_arguments
 from executor.execution.calls.pipeline import CallPipeline
 from executor.model.execution import Call
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import Permission
-from executor.model.interaction import Interaction
+from executor.model.interaction import Interaction, Scope
 from executor.model.policy import Basis, Decision, Level, MadeFor, Policy
 from executor.model.source import Source
 from executor.model.tool import ALL, Effect
@@ -115,7 +115,7 @@ async def tools_of(pipeline: CallPipeline, workspace_id: str, policy: Policy) ->
     )
     tool = await pipeline.admissions.find(workspace_id, policy.pattern)
     where = await pipeline.bindings.destination_for(source, tool)
-    return MadeFor(where, digests, address_of(source), basis)
+    return MadeFor(where, digests, shown_address(source), basis)
 
 
 def offered_tools(c: Connection, source: Source, basis: Basis) -> list[tuple[str, Effect, str]]:
@@ -129,6 +129,7 @@ def offered_tools(c: Connection, source: Source, basis: Basis) -> list[tuple[str
 
 def add_policy(c: Connection, workspace_id: str, always: Always, *, by: Actor) -> Policy:
     """Under the policies that it was drafted under, and under no others."""
+    policies.lock(c, workspace_id, always.policy.level)
     if policies.revision(c, workspace_id) != always.revision:
         raise Conflict("the policies changed after this policy was shown", hint="review the policy again, then decide")
     if always.renews is None:
@@ -150,8 +151,11 @@ async def renew_policy(pipeline: CallPipeline, workspace_id: str, policy: Policy
     return replace(policy, made_for=made_for, excluded=(), retired_at=None)
 
 
-def check_scope(asked: Interaction) -> None:
+def check_scope(asked: Interaction, scope: Scope = "always") -> None:
     """Only an approval can apply to more than one call, and never one that lets code change what it may reach."""
+    if scope == ("execution" if asked.session_id else "session"):
+        belongs = "a session" if asked.session_id else "an execution"
+        raise InvalidRequest(f"this request belongs to {belongs}", hint="approve it once, or for what it belongs to")
     if asked.kind != "approval":
         raise InvalidRequest(f"an interaction of kind {asked.kind} is decided once", hint="leave out the scope")
     own = builtins.BUILTINS.get(asked.binding.path)

@@ -38,7 +38,7 @@ def check_renames(c: Connection, source: Source, renames: Sequence[Rename], *, i
     if widened and not inherit_policies:
         raise Conflict(
             f"a policy would allow calls under the new name: {describe_policies(widened)}",
-            hint="choose another name, narrow the policy, or accept it: `--inherit-rules`, in the API `inheritRules`",
+            hint="choose another name, narrow the policy, or accept it with `inheritRules`",
             rules=[one.id for one in widened],
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executor.errors import Conflict, InvalidRequest
-from executor.execution.approvals.prompt import address_of
+from executor.execution.approvals.prompt import shown_address
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.policies.always import Always, add_policy, check_permitted, is_same
@@ -47,7 +47,7 @@ async def draft_read_policy(pipeline: CallPipeline, workspace_id: str, tool: Too
     made_for = MadeFor(
         await pipeline.bindings.destination_for(source, tool),
         frozenset({tool.schema_digest}),
-        address_of(source),
+        shown_address(source),
         basis="read",
     )
     policy = draft(tool.path, "allow", owner_id=workspace_id, source_id=tool.source_id, effect=tool.effect)

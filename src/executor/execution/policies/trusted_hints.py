@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy.engine import Connection
 
 from executor.errors import InvalidRequest
-from executor.execution.approvals.prompt import address_of
+from executor.execution.approvals.prompt import shown_address
 from executor.execution.calls.pipeline import CallPipeline
 from executor.model.identity.actor import Actor
 from executor.model.policy import MadeFor, Policy
@@ -72,7 +72,7 @@ async def decide_hints(
             policies.remove(c, source.workspace_id, present, by=by)
         if wanted:
             policy = draft(f"{source.namespace}.**", "allow", owner_id=source.workspace_id, source_id=source.id)
-            made_for = MadeFor(where, frozenset(wanted.values()), address_of(source), basis="hints")
+            made_for = MadeFor(where, frozenset(wanted.values()), shown_address(source), basis="hints")
             policies.add(c, source.workspace_id, replace(policy, made_for=made_for), by=by)
         return read_hints(c, source)
 

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 
-from executor.errors import ToolError
-from executor.execution.approvals.requests import NEEDS, ApprovalRequests
+from executor.errors import Fenced, StorageError, ToolError
+from executor.execution.approvals.elicitations import Elicitations
+from executor.execution.approvals.requests import ApprovalRequests, is_approved
+from executor.execution.builtins.declaration import SOURCE
+from executor.execution.calls import call_trace
 from executor.execution.calls.admission import Admission
 from executor.execution.calls.credential import CredentialMissing
 from executor.execution.calls.in_flight import Sends, sleep
+from executor.execution.calls.listener import Listener
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.failures import AnswerLost
 from executor.execution.journal.cursor import JournalCursor
-from executor.execution.journal.journal import Journal, Recorded
+from executor.execution.journal.journal import BOOTTIME, Journal, Recorded
 from executor.execution.journal.records import Answers, answer_of, proposed_call
 from executor.execution.runs.log import RunLog
 from executor.execution.runs.wall_clock import WallClock
 from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
-from executor.model.interaction import Binding, Interaction
+from executor.model.interaction import LISTENER, Binding, Interaction
 from executor.model.tool import Tool
-from executor.runtime.protocol import Answer
+from executor.network.departure import DEPARTURE
+from executor.runtime.protocol import Answer, Proposal
 from executor.sources.rate_limits import RETRIES, Retries
 
+if TYPE_CHECKING:
+    from executor.storage.postgres.processes import Processes
+
 LAST_SECONDS = 1.0  # of an execution's time, left for what follows a wait
+HELD_SECONDS = 0.2  # between two looks whether this process has its lease again
 
 
 class RunCalls:
@@ -53,11 +65,40 @@ class RunCalls:
         self.sends = Sends()
         self.deliveries: deque[Answer] = deque()
         self.unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
+        self.elicitations = Elicitations(execution, journal, pipeline, self.approvals, self.sends.news)
         self.answers = Answers(execution.clock_ms, execution.limits.result_bytes)
+        self.on_fenced: Callable[[], None] = lambda: None
+        self._committed = 0.0  # when the journal of the last calls began to be written
+
+    @property
+    def waits_for_people(self) -> bool:
+        """Calls are under way, and the server of each of them asks someone something."""
+        return bool(self.elicitations.open) and self.sends.seqs <= self.elicitations.seqs
+
+    @property
+    def pending(self) -> tuple[Interaction, ...]:
+        """What people have not settled yet."""
+        return (*self.approvals.asked.values(), *self.elicitations.open.values())
 
     async def admit(self) -> None:
         """Judge every new call of this round, journal them in one transaction, then send what may go."""
-        admissions = [await self.approvals.admit(proposal) for proposal in self.position.take_new()]
+        proposals = self.position.take_new()
+        while True:
+            guard = await self._read_guard()
+            round_, moved = await self._judge_round(proposals, guard)
+            if moved is None:
+                break
+            self._learn(moved)
+        for admission, call in round_:
+            self._begin(admission, call)
+
+    async def _judge_round(
+        self, proposals: Sequence[Proposal], guard: int | None
+    ) -> tuple[list[tuple[Admission, Call]], int | None]:
+        """The calls of a round, journalled; or where the guards are now, and nothing is journalled."""
+        admissions = [await self._judge(proposal) for proposal in proposals]
+        sends = any(admission.verdict == "send" for admission in admissions)
+        answered = self.answers.place
         round_ = [(admission, self._call_of(admission)) for admission in admissions]
         asked = [
             await self.approvals.lack(call, admission.tool, admission.missing)
@@ -66,13 +107,32 @@ class RunCalls:
             for admission, call in round_
             if admission.verdict == "ask" and admission.tool
         ]
-        self._journal.propose([call for _, call in round_], asked)
+        self._journal.propose([call for _, call in round_], asked, guard if sends else None)
         if asked:
             self.approvals.note_written(self._journal.flush())
-        if any(admission.verdict == "send" for admission in admissions):
+        if sends:
+            self._committed = now_seconds()
             await self._journal.durable()
-        for admission, call in round_:
-            self._begin(admission, call)
+        if self._journal.moved is not None:
+            self.answers.place = answered
+            for interaction in asked:
+                self.approvals.asked.pop(interaction.call_seq, None)
+        else:
+            for interaction in asked:
+                call_trace.note_request(interaction)
+        return round_, self._journal.moved
+
+    async def _read_guard(self) -> int | None:
+        guards = self._pipeline.guards
+        return await guards.current(self._execution.workspace_id) if guards is not None else None
+
+    def _learn(self, revision: int) -> None:
+        if self._pipeline.guards is not None:
+            self._pipeline.guards.learn(self._execution.workspace_id, revision)
+
+    async def _judge(self, proposal: Proposal) -> Admission:
+        with call_trace.trace_admission(proposal) as note:
+            return note(await self.approvals.admit(proposal))
 
     def _begin(self, admission: Admission, call: Call) -> None:
         if admission.verdict == "refuse":
@@ -82,7 +142,7 @@ class RunCalls:
         if call.kind == "timer":
             self._start_timer(call)
         elif admission.verdict == "send" and admission.tool:
-            self._send(call, admission.tool)
+            self._send(call, admission.tool, committed=self._committed)
 
     def _call_of(self, admission: Admission) -> Call:
         call = proposed_call(self._execution, admission)
@@ -90,13 +150,51 @@ class RunCalls:
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
-    def _send(self, call: Call, tool: Tool, binding: Binding | None = None) -> None:
-        self.sends.launch(call, self._send_when_allowed(call, tool, binding))
+    def _send(self, call: Call, tool: Tool, decision: Interaction | None = None, *, committed: float = 0.0) -> None:
+        self.sends.launch(call, self._send_when_allowed(call, tool, decision, committed))
 
-    async def _send_when_allowed(self, call: Call, tool: Tool, binding: Binding | None) -> str:
+    async def _send_when_allowed(self, call: Call, tool: Tool, decision: Interaction | None, committed: float) -> str:
         """A read waits for a service that asks for it, as long as the execution has time."""
+        LISTENER.set(Listener(call, tool, self._execution.actor_id, self.elicitations, self._log))
         RETRIES.set(Retries(self._pipeline.retry_seconds, self._time_to_wait, partial(self._note_wait, call)))
-        return await self._pipeline.sender.send(self._execution, call, tool, binding)
+        kind = SOURCE if tool.source_id == SOURCE else await self._pipeline.catalog.kind_name(tool)
+        processes, binding = self._pipeline.database.processes, approved_binding(decision)
+        if processes is None:
+            sending = self._pipeline.sender.send(self._execution, call, tool, binding)
+        else:
+            sending = self._depart(processes, call, tool, binding, committed)
+        return await call_trace.measure(call, tool, kind, decision, sending)
+
+    async def _depart(
+        self, processes: Processes, call: Call, tool: Tool, binding: Binding | None, committed: float
+    ) -> str:
+        """A call that was held back has not left: once the journal says that it is still this run's, it is judged and
+        sent again. If it is not, the run ends here."""
+        from executor.execution.calls.departure import Departure
+
+        departure = Departure(processes, self._execution.owner, committed)
+        DEPARTURE.set(departure.may_leave)
+        while True:
+            try:
+                return await self._pipeline.sender.send(self._execution, call, tool, binding)
+            except ToolError:
+                if departure.has_left or not departure.is_refused:
+                    raise
+            except StorageError:
+                self._give_up()
+            try:
+                began, revision = await self._journal.confirm()
+            except (Fenced, StorageError):
+                self._give_up()
+            self._learn(revision)
+            departure.renew(began)
+            if not processes.holds(self._execution.owner):
+                await asyncio.sleep(HELD_SECONDS)
+
+    def _give_up(self) -> NoReturn:
+        """Leave the call, and the run, to the next one that reads the journal."""
+        self.on_fenced()
+        raise asyncio.CancelledError from None  # as everything else of the run is
 
     def _time_to_wait(self) -> float:
         return self._clock.seconds_left - LAST_SECONDS
@@ -146,6 +244,7 @@ class RunCalls:
     async def act_on(self, settled: dict[int, Interaction]) -> None:
         """Send what was approved exactly as it was shown; ask again where anything has changed."""
         approved: list[tuple[Call, Interaction, Tool]] = []
+        guard = await self._read_guard() if settled else None
         for seq, interaction in settled.items():
             call = self.position.open[seq]
             verdict = await self.approvals.judge(call, interaction)
@@ -158,12 +257,17 @@ class RunCalls:
                 started = replace(call, state="started", started_at=now_ms(), route=route)
                 approved.append((started, interaction, verdict))
         if approved:
-            self._journal.start([(call, interaction) for call, interaction, _ in approved])
+            self._journal.start([(call, interaction) for call, interaction, _ in approved], guard)
+            self._committed = now_seconds()
             await self._journal.durable()
+        if approved and self._journal.moved is not None:
+            self._learn(self._journal.moved)
+            await self.act_on({call.seq: interaction for call, interaction, _ in approved})
+            return
         for call, interaction, tool in approved:
             del self.approvals.asked[call.seq]
             self.position.open[call.seq] = call
-            self._send(call, tool, approved_binding(interaction))
+            self._send(call, tool, interaction, committed=self._committed)
 
     def unknown_writes(self) -> list[dict[str, Any]]:
         """Those under way, and those whose answer was lost and about which no one has decided."""
@@ -192,13 +296,13 @@ class RunCalls:
         await self.act_on(decided)
 
     async def _take_up_sent(self, call: Call, used: Interaction | None) -> None:
-        verdict = await self.approvals.judge_sent(call, used)
+        verdict = await self.approvals.judge_sent(call, used, self.position.elicitations.get(call.seq))
         if isinstance(verdict, ToolError):
             self.sends.arrive(call, verdict)
         elif isinstance(verdict, Interaction):
             self._journal.ask(verdict)
         else:
-            self._send(call, verdict, approved_binding(used))
+            self._send(call, verdict, used)
 
     async def start_over(self) -> None:
         """The sandbox is gone. What was sent is still under way, and the code will make the same calls again."""
@@ -212,6 +316,11 @@ class RunCalls:
         self.answers = Answers(self._execution.clock_ms, self._execution.limits.result_bytes)
 
 
+def now_seconds() -> float:
+    """On the clock that leases are counted on."""
+    return time.clock_gettime(BOOTTIME)
+
+
 def approved_binding(decision: Interaction | None) -> Binding | None:
     """What a human approved. A credential that was given approves nothing: the policies let the call go."""
-    return None if decision is None or decision.kind in NEEDS else decision.binding
+    return decision.binding if decision is not None and is_approved(decision) else None

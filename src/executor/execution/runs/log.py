@@ -18,8 +18,8 @@ class RunLog:
         self.lines: list[LogLine] = []
 
     def restore(self, recorded: Recorded) -> None:
-        """Before a replay: the code prints its lines again, and the journal has the warnings."""
-        self.lines = [log_line(event) for event in recorded.warnings]
+        """Before a replay: the code prints its lines again, and the journal has what its calls said."""
+        self.lines = [log_line(event) for event in recorded.remarks]
         self._warned = {line.text for line in self.lines}
 
     def show(self, lines: Sequence[Log]) -> None:
@@ -33,3 +33,8 @@ class RunLog:
             self._warned.add(text)
             self._journal.note("call.warned", {"seq": call.seq, "path": call.path, "level": "warn", "text": text})
             self.lines.append(LogLine("warn", text, now_ms()))
+
+    def hear(self, call: Call, level: str, text: str) -> None:
+        """What the server of a call says while it is under way."""
+        self._journal.note("call.logged", {"seq": call.seq, "path": call.path, "level": level, "text": text})
+        self.lines.append(LogLine(level, text, now_ms()))

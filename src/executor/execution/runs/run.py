@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from executor.errors import Fenced, ReplayDiverged, SandboxLost
+from executor.errors import AccessRevoked, Fenced, ReplayDiverged, SandboxLost
 from executor.execution import failures
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.cursor import JournalCursor
@@ -19,11 +19,15 @@ from executor.execution.journal.journal import Journal
 from executor.execution.outcome import Outcome
 from executor.execution.runs.calls import RunCalls
 from executor.execution.runs.log import RunLog
+from executor.execution.runs.segment import TracedSandbox
 from executor.execution.runs.wall_clock import WallClock
 from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure, Status
 from executor.model.ids import now_ms
+from executor.model.interaction import Interaction
 from executor.runtime.protocol import Log, Program, Proposal, Sandbox, Step
+from executor.telemetry import tracer
+from executor.telemetry.metrics import EXECUTION_SECONDS, EXECUTIONS, SANDBOX_WAIT
 
 SANDBOX_LOSSES = 5  # in a row, without an answer in between
 SPARED_LOSSES = 200  # brought about by others
@@ -57,11 +61,12 @@ class Run:
         self.execution = execution
         self.outcome: Outcome | None = None
         self.done = asyncio.Event()
+        self.reported = asyncio.Event()  # `outcome` is there: it is over, or paused with calls under way
         self.task: asyncio.Task[None] | None = None
         self.idle_since: float | None = None
         self.idle_runs: OrderedDict[Run, None] = OrderedDict()  # of the same runtime, this one among them when idle
         self._placeless = False  # without a sandbox, until there is news or a place
-        self._fresh = fresh
+        self.is_fresh = fresh
         self.journal = journal
         self._opener = opener
         self._check = check
@@ -69,21 +74,36 @@ class Run:
         self.clock = WallClock(execution)
         self._log = RunLog(journal)
         self._calls = RunCalls(execution, journal, pipeline, ttl_ms, self.clock, self._log)
+        self._calls.on_fenced = self.abort
         self._decided = False
         self._stopping = False
         self._grace = STOP_GRACE
         self._yielding = False
         self._end: Step | None = None
 
-    def wake(self) -> None:
+    def wake(self, settled: Interaction | None = None) -> None:
         """A human has settled something of this execution."""
+        if settled is not None and settled.kind == "elicitation":
+            self._calls.elicitations.settle(settled)
+            self._withdraw_report()
+            return
         self._decided = True
         self._calls.sends.news.set()
+
+    def has_open(self, elicitation_id: str) -> bool:
+        """Whether a server still waits for this answer."""
+        return elicitation_id in self._calls.elicitations.open
+
+    @property
+    def has_pending(self) -> bool:
+        """People have to decide something."""
+        return bool(self._calls.pending)
 
     def stop(self, grace: float = STOP_GRACE) -> None:
         """Send nothing more, and leave the work to the daemon's next start, as soon as what was sent is answered or has
         had its time."""
         self._stopping, self._grace = True, grace
+        self._calls.elicitations.dismiss("Executor was stopped, or the execution cancelled, before anyone answered")
         self._calls.sends.news.set()
         if self._placeless and self.task is not None:
             self.task.cancel()
@@ -104,6 +124,7 @@ class Run:
 
     def abort(self) -> None:
         """It was cancelled: drop everything at once."""
+        self._withdraw_report()
         if self.task is not None:
             self.task.cancel()
 
@@ -145,6 +166,8 @@ class Run:
                 await self._run(sandbox)
         except TimeoutError:
             await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
+        except AccessRevoked as error:
+            await self._finish("failed", failure=Failure(error.code, error.message, error.hint))
         except ReplayDiverged as error:
             await self._finish("failed", failure=failures.nondeterminism(error.message))
         finally:
@@ -155,9 +178,13 @@ class Run:
         since = time.monotonic()
         try:
             with self._without_place():
-                return await self._opener()
+                sandbox = await self._opener()
+                return TracedSandbox(sandbox) if tracer.is_on() else sandbox
         finally:
-            self.clock.exclude(time.monotonic() - since)
+            waited = time.monotonic() - since
+            self.clock.exclude(waited)
+            SANDBOX_WAIT.observe(waited, self.execution.runtime)
+            tracer.current_span().set({"executor.sandbox.wait_seconds": waited})
         return None
 
     @contextmanager
@@ -175,7 +202,7 @@ class Run:
     async def _run(self, sandbox: Sandbox) -> None:
         execution = self.execution
         program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
-        if self._fresh:
+        if self.is_fresh:
             self._take(await sandbox.start(program))
         else:
             recorded = await self.journal.load()
@@ -222,8 +249,10 @@ class Run:
         await self._conclude(self._end)
 
     async def _idle(self) -> None:
-        """Wait for news. Asked to rest meanwhile, the run leaves its sandbox to someone else."""
+        """Wait for news. Asked to rest meanwhile, or where only people can bring news, the run gives its sandbox up."""
         self.journal.flush()
+        if self._calls.waits_for_people:
+            raise Resting
         self._calls.sends.news.clear()
         self.idle_since = time.monotonic()
         self.idle_runs[self] = None
@@ -232,18 +261,22 @@ class Run:
         finally:
             self.idle_since = None
             del self.idle_runs[self]
-        if self._yielding and not (self._calls.sends.arrived or self._decided or self._stopping):
+        if self._yielding and not (self._has_news or self._stopping):
             raise Resting
         self._yielding = False
 
     async def _rest(self) -> bool:
         """Without a sandbox until there is news; true if the run is over with that."""
         self._yielding = False
-        self._calls.sends.news.clear()
         try:
-            async with asyncio.timeout(self.clock.seconds_left):
-                with self._without_place():
-                    await self._calls.sends.news.wait()
+            while not (self._has_news or self._stopping):
+                if self._calls.waits_for_people:
+                    await self._pause()
+                    continue
+                self._calls.sends.news.clear()
+                async with asyncio.timeout(self.clock.seconds_left):
+                    with self._without_place():
+                        await self._calls.sends.news.wait()
         except TimeoutError:
             await self._finish("failed", failure=failures.wall_limit(self.execution.limits.wall_ms))
             return True
@@ -251,10 +284,33 @@ class Run:
             await self._leave()
         return self._stopping
 
+    @property
+    def _has_news(self) -> bool:
+        return bool(self._calls.sends.arrived or self._decided)
+
+    async def _pause(self) -> None:
+        """Paused with calls under way: their servers wait for people. That time is not the execution's."""
+        since = time.monotonic()
+        if await self.journal.pause(list(self._calls.approvals.asked), self.clock.spent_ms):
+            self._report("paused")
+            self.reported.set()
+            if self._calls.waits_for_people and not (self._has_news or self._stopping):
+                self._calls.sends.news.clear()
+                with self._without_place():
+                    await self._calls.sends.news.wait()
+            self._withdraw_report()
+        self.clock.exclude(time.monotonic() - since)
+
     async def _start_over(self) -> None:
         """The sandbox is gone, the journal isn't, and what was sent is still under way: replay, then continue."""
         await self._calls.start_over()
-        self._fresh, self._end = False, None
+        self.is_fresh, self._end = False, None
+
+    def _withdraw_report(self) -> None:
+        """It is no longer as it was reported. What is over stays so."""
+        if self.outcome is not None and self.execution.status == "paused" and not self.done.is_set():
+            self.reported.clear()
+            self.outcome, self.execution = None, replace(self.execution, status="running")
 
     # -- replay: the same code, the same answers, the same calls -----------------------------------------------------
 
@@ -340,5 +396,9 @@ class Run:
 
     def _report(self, status: Status, **changed: Any) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms(), **changed)
-        asked = tuple(self._calls.approvals.asked.values())
-        self.outcome = Outcome(self.execution, asked, tuple(self._log.lines), self._diagnostics, self.journal.artifact)
+        if status != "queued":
+            EXECUTIONS.add(status, self.execution.runtime)
+        if self.execution.is_final:
+            EXECUTION_SECONDS.observe(self.clock.spent_ms / 1000, status, self.execution.runtime)
+        lines, kept = tuple(self._log.lines), self.journal.artifact
+        self.outcome = Outcome(self.execution, self._calls.pending, lines, self._diagnostics, kept)

@@ -25,9 +25,14 @@ class Key:
     expires_at: int | None = None
     last_used_at: int | None = None
     revoked_at: int | None = None
+    toolkit_id: str = ""
 
     def usable(self, now: int) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+# Vouches for the agents of sessions. Their subjects begin with the account of the person who started the session.
+SESSIONS = "executor:sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +48,17 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True)
 class AnonymousSession:
+    """`human_id` is the actor of the browser that it was started in, and `expires_at` when that ends; an agent that
+    started it has neither."""
+
     id: str
     workspace_id: str
     actor_id: str
     client_id: str
     created_at: int
     last_seen_at: int
+    human_id: str = ""
+    expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from executor.model.identity.permissions import AGENT, OWNER, Permission, Role
 Separation = Literal["off", "destructive", "all"]
 SeparationChoice = Literal["default", "off", "destructive", "all"]
 ActorKind = Literal["human", "agent"]
-Via = Literal["operator_token", "agent_token", "browser", "api_key", "anonymous", "bearer", "internal"]
+Via = Literal[
+    "operator_token", "agent_token", "browser", "api_key", "anonymous", "anonymous_browser", "bearer", "internal"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class Actor:
     """Who a request acts as. What it may do follows from the credential that was shown, never from its content.
 
     `via` and `credential_id` say what was shown, `address` from where, `surface` by which protocol if not by `/v1`; the
-    audit keeps them. `expires_at` is when that credential expires.
+    audit keeps them. `expires_at` is when that credential expires. With a `toolkit_id` it reaches nothing outside of
+    that toolkit.
     """
 
     id: str
@@ -53,6 +56,7 @@ class Actor:
     address: str = ""
     surface: Literal["", "mcp"] = ""
     expires_at: int | None = None
+    toolkit_id: str = ""
 
     def may(self, permission: Permission) -> bool:
         granted = self.permissions if self.permissions is not None else (OWNER if self.kind == "human" else AGENT)
@@ -62,6 +66,11 @@ class Actor:
     def is_in_person(self) -> bool:
         """Someone at a terminal or a browser of theirs, not a program with a key."""
         return self.via in ("operator_token", "browser")
+
+    @property
+    def is_stranger(self) -> bool:
+        """No one vouches for them: an anonymous agent, or the browser that its workspace was opened in."""
+        return self.via in ("anonymous", "anonymous_browser")
 
     @property
     def may_decide(self) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from executor.errors import DenoMissing
+from executor.errors import DenoMissing, way_to_install
 
 MAIN = Path(__file__).with_name("main.js")
-INSTALL = "install the extra into Executor's environment: `pip install '.[deno]'` in its checkout; see docs/runtimes.md"
+INSTALL = f"to install it: {way_to_install('deno')}"
 _OWN = Path(__file__).parent
 _SHARED = Path(__file__).parents[1] / "typescript" / "prelude"
 _PARTS = (

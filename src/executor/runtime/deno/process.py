@@ -54,7 +54,7 @@ class Overrun(Exception):
 
 
 def cpu_limit(cpu_ms: int) -> Failure:
-    message = f"the code ran for more than {cpu_ms} ms of CPU time"
+    message = f"the code ran for more than {cpu_ms / 1000:g} s of CPU time"
     return Failure("cpu_limit", message, "look for a loop that never ends, or do less in one execution")
 
 

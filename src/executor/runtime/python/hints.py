@@ -198,6 +198,12 @@ HINTS: Final[tuple[Hint, ...]] = (
         "import asyncio\nawait asyncio.wait_for(asyncio.sleep(0), 1)\n",
     ),
     Hint(
+        "^StopIteration|raised StopIteration$",
+        "there was nothing left: give next() a second argument, such as next(found, None), and check it",
+        "next(x for x in [1, 2] if x > 5)\n",
+        "next((x for x in [1, 2] if x > 5), None)\n",
+    ),
+    Hint(
         "EOFError",
         "there is no one to answer: write the value into the code, or get it through tools.*",
         "input('?')\n",

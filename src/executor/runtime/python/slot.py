@@ -31,6 +31,11 @@ _TRAPS = {
         "there are no threads here: no lock is needed; asyncio.Lock works between tasks",
     ),
     "!os_abort": Fault("code_error", "the code ended the interpreter by os.abort()", "end a program with sys.exit()"),
+    "`wasi:cli/exit": Fault(
+        "code_error", "the code ended the interpreter by os._exit()", "end a program with sys.exit()"
+    ),
+    "output-stream": Fault("code_error", "the code wrote to a file descriptor", "print() writes to the log"),
+    "input-stream": Fault("code_error", "the code read from a file descriptor", "write its input into the code"),
     "!fatal_error": Fault("code_error", "the code broke the interpreter", "leave bytecode and frames as they are"),
     "unreachable": Fault(
         "memory_limit", "the interpreter gave up, most likely for want of memory", "keep less in memory"

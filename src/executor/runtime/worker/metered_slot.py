@@ -117,9 +117,8 @@ class MeteredSlot(ABC):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
     def _cpu_limit(self) -> Fault:
-        milliseconds = self._limit_ns // 1_000_000
         return Fault(
             "cpu_limit",
-            f"the code ran for more than {milliseconds} ms of CPU time",
+            f"the code ran for more than {self._limit_ns / 1e9:g} s of CPU time",
             "look for a loop that never ends, or do less in one execution",
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import orjson
 
-from executor.model.execution import Failure, Limits
+from executor.model.execution import OUTSIDE_CODES, Failure, Limits
 from executor.runtime.protocol import Log, Proposal, Step
 from executor.runtime.worker.frames import Fault, Reply, largest_output
 
@@ -110,6 +110,8 @@ class Reader:
         code, message, hint, details = (fields[name] for name in ("code", "message", "hint", "details"))
         if not all(isinstance(part, str) for part in (code, message, hint)) or not isinstance(details, dict):
             raise Unreadable("is an error of the wrong shape")
+        if code in OUTSIDE_CODES:
+            code = "code_error"
         if code == "code_error" and not hint:
             hint = self._advise(message)
         return None, _limit_failure(code, message, hint, details)

@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.errors import DocumentInvalid, EgressRefused, SourceUnreachable
-from executor.network.addresses import display_url
+from executor.network.addresses import display_url, parse
+from executor.sources import challenges
 
 if TYPE_CHECKING:
     from executor.network.client import Answer
 
 
 def wrong_status(address: str, answer: Answer, hints: Mapping[int, str], *, method: str = "GET") -> SourceUnreachable:
+    """One that wants a credential says so; but nothing is given to where it was redirected."""
+    if answer.status in challenges.REFUSED and parse(answer.url).origin == parse(address).origin:
+        asked = challenges.header_values(answer.headers)
+        return challenges.credential_error(address, answer.status, asked, method=method)
     return SourceUnreachable(
         f"{display_url(address)} answered {answer.status}",
         hint=hints.get(answer.status, "check the address, then try again"),

@@ -13,6 +13,7 @@ import orjson
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.network.addresses import parse
 from executor.network.client import Answer, Bounds, Egress, Outgoing
+from executor.network.credentials import with_credential
 from executor.sources import challenges
 from executor.sources.graphql.results import json_of
 from executor.sources.kind import Auth, Probe
@@ -44,7 +45,7 @@ async def probe(egress: Egress, request: SourceRequest, origins: frozenset[str])
     if await request.context.find_explanation():
         return None
     for url in candidates(request.base_url or request.location):
-        answer = await ask(egress, url, request.headers, origins)
+        answer = await ask(egress, url, request, origins)
         found = recognise(url, answer) if answer is not None else None
         if found is not None:
             return found
@@ -63,10 +64,11 @@ def candidates(location: str) -> list[str]:
     return [location, *(urlunsplit((parts.scheme, parts.netloc, path, "", "")) for path in USUAL)]
 
 
-async def ask(egress: Egress, url: str, headers: tuple[tuple[str, str], ...], origins: frozenset[str]) -> Answer | None:
+async def ask(egress: Egress, url: str, request: SourceRequest, origins: frozenset[str]) -> Answer | None:
     """None if what came can't be an answer of ours; raises if no one could be asked."""
+    outgoing = with_credential(Outgoing("POST", url, headers_of(request.headers), PROBE), request.context.credential)
     try:
-        return await egress.send(Outgoing("POST", url, headers_of(headers), PROBE), origins=origins, bounds=BOUNDS)
+        return await egress.send(outgoing, origins=origins, bounds=BOUNDS)
     except (EgressRefused, SourceUnreachable) as error:
         if error.details.get("sent"):
             return None
@@ -83,17 +85,27 @@ def headers_of(given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 def recognise(url: str, answer: Answer) -> Probe | None:
     value = json_of(answer)
     says_graphql = "graphql" in urlsplit(answer.url).path.lower()
-    if answer.status in (401, 403) and (says_graphql or is_error_list(value)):
-        note = "it requires a credential"
-        return found_at(url, (auth_of(answer),), note)
+    if answer.status in challenges.REFUSED and (says_graphql or is_error_list(value)):
+        return guarded_probe(url, answer)
     if answer.status in (200, 400) and (has_typename(value) or is_error_list(value)):
-        return found_at(url, (auth_of(answer),) if wants_login(value) else ())
+        return guarded_probe(url, answer) if wants_login(value) else found_at(url)
     return None
 
 
-def found_at(url: str, auth: tuple[Auth, ...], note: str = "") -> Probe:
+def found_at(url: str) -> Probe:
     namespace = namespace_of(url)
-    return Probe("graphql", url, namespace, namespace, url, "http", auth, note)
+    return Probe("graphql", url, namespace, namespace, url, "http")
+
+
+def guarded_probe(url: str, answer: Answer) -> Probe:
+    error = login_error(url, answer)
+    auth = tuple(Auth(**one) for one in error.details["auth"])
+    return replace(found_at(url), auth=auth, note=error.message, guarded=True)
+
+
+def login_error(url: str, answer: Answer) -> SourceUnreachable:
+    """Also for a service that answers 200 and says in words that it wants a login."""
+    return challenges.credential_error(url, answer.status, challenges.header_values(answer.headers), method="POST")
 
 
 def namespace_of(url: str, file: str = "") -> str:
@@ -127,13 +139,6 @@ def is_error_list(value: Any) -> bool:
 def wants_login(value: Any) -> bool:
     text = orjson.dumps(value.get("errors") or []).decode().lower()
     return any(word in text for word in LOGIN_WORDS)
-
-
-def auth_of(answer: Answer) -> Auth:
-    found = challenges.asked_for(challenges.header_values(answer.headers))
-    if found:
-        return replace(found[0], name="authorization")
-    return Auth("authorization", "unknown", "pass it as a header: --header Authorization")
 
 
 def of_document(request: SourceRequest) -> Probe | None:

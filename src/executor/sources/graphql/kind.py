@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from graphql import GraphQLSchema
 
-from executor.errors import EgressRefused, SourceUnreachable
+from executor.errors import EgressRefused, SourceError, SourceUnreachable
 from executor.model.credentials import Credential
 from executor.model.digest import digest
 from executor.model.source import Loaded, Source
@@ -30,6 +30,7 @@ from executor.sources.lifecycle import address_grants
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error, warn
 from executor.sources.source_request import Consent, Previous, SourceRequest
+from executor.sources.unread import load_unread
 
 MAX_SCHEMAS = 8
 MAX_ROUNDS = 4
@@ -67,6 +68,14 @@ class GraphQL:
 
     async def load(self, request: SourceRequest) -> Loaded:
         return await loader.load(self._egress, request, self._load_bounds, self._loading)
+
+    async def pending(self, request: SourceRequest, error: SourceError) -> Loaded:
+        """A service that shows its schema only to those it knows is connected without tools."""
+        request = await address_grants.grant_addresses(request)
+        endpoint = loader.endpoint_of(request)
+        origins = await address_grants.settle_grants(request, endpoint, anywhere=self._egress.allow_private)
+        namespace = request.namespace or detection.namespace_of(endpoint, detection.file_of(request))
+        return load_unread(request, error, namespace, endpoint, origins)
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = config_of(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from executor.schemas.alternatives import loosen
 from executor.schemas.digests import with_digests
 from executor.sources.documents.fetch_errors import no_address, read_file, wrong_status
 from executor.sources.documents.threads import Loading, Stopped, in_time, never
-from executor.sources.graphql.detection import file_of, headers_of, is_document, namespace_of
+from executor.sources.graphql.detection import file_of, headers_of, is_document, login_error, namespace_of
 from executor.sources.graphql.results import json_of
 from executor.sources.graphql.schema import introspection, sdl
 from executor.sources.graphql.schema.builder import schema_of
@@ -36,10 +37,12 @@ from executor.sources.source_request import SourceRequest
 MAX_BYTES = 64_000_000
 MAX_SKIPPED = 500
 FORMAT = "2"  # raise it when more or other is kept of the same schema than before: then every source is read again
-GIVE_SCHEMA = "add its schema instead: `executor sources add schema.graphql --base-url ENDPOINT`"
-GIVE_HEADER = "it requires a login: pass --header Authorization, or " + GIVE_SCHEMA
-STATUS_HINTS = {401: GIVE_HEADER, 403: GIVE_HEADER, 404: "check the address; it is often /graphql"}
-GIVE_ENDPOINT = "pass the address of the service: --base-url https://api.example.com/graphql"
+GIVE_SCHEMA = "add its schema instead, as a document, with the endpoint as `baseUrl`"
+STATUS_HINTS = {404: "check the address; it is often /graphql"}
+_WANTS_LOGIN = re.compile(
+    r"authenticat|authori[sz]|log ?in|access denied|(access|bearer|api).?(token|key)", re.IGNORECASE
+)
+GIVE_ENDPOINT = "pass the address of the service as `baseUrl`, for example https://api.example.com/graphql"
 
 
 async def load(egress: Egress, request: SourceRequest, bounds: Bounds, loading: Loading) -> Loaded:
@@ -125,11 +128,11 @@ def no_introspection(endpoint: str, answer: Answer, value: Any) -> SourceUnreach
     first = errors[0] if isinstance(errors, list) else errors
     said = str(first.get("message") if isinstance(first, dict) else first)
     said = one_line(said, 200)
-    is_login = any(word in said.lower() for word in ("authenticat", "authoriz", "log in", "access denied", "token"))
-    return DocumentInvalid(
-        f"{display_url(endpoint)} does not allow introspection: {said}",
-        hint=GIVE_HEADER if is_login else GIVE_SCHEMA,
-    )
+    message = f"{display_url(endpoint)} does not allow introspection: {said}"
+    if not _WANTS_LOGIN.search(said):
+        return DocumentInvalid(message, hint=GIVE_SCHEMA)
+    asked = login_error(endpoint, answer)
+    return SourceUnreachable(message, hint=f"{asked.hint}, or {GIVE_SCHEMA}", **asked.details)
 
 
 def build_catalog(

@@ -14,7 +14,7 @@ from executor.sources.source_request import SourceRequest
 async def grant_addresses(request: SourceRequest) -> SourceRequest:
     """The request with grants for the private addresses that it names itself, if it may open any."""
     consent = request.consented
-    if request.previous is not None or consent.granted is not None or not consent.private_network:
+    if not request.is_new or consent.granted is not None or not consent.private_network:
         return request
     written = [parse(url) for url in (request.location, request.spec_url, request.base_url) if is_url(url)]
     found = [await grant_of(target, may_be_metadata=consent.by_operator) for target in written]
@@ -31,7 +31,7 @@ async def settle_grants(request: SourceRequest, server: str, *, anywhere: bool =
     origins, target = list(request.consented.origins), parse(server)
     if anywhere or reach_of(target, frozenset(origins)) != PUBLIC:
         return origins
-    is_new = request.consented.private_network and request.previous is None
+    is_new = request.consented.private_network and request.is_new
     grant = await grant_of(target) if is_new and not request.base_url else ""
     if grant and may_open(request, target):
         return [*origins, grant]
@@ -53,7 +53,7 @@ def is_url(location: str) -> bool:
 
 def unshown(request: SourceRequest, server: Target) -> EgressRefused:
     by_code = request.consented.by_code
-    hint = "pass baseUrl, so that it is shown" if by_code else f"if this is expected, add --base-url {server.url}"
+    hint = "pass `baseUrl`, so that it is shown" if by_code else f"if this is expected, pass {server.url} as `baseUrl`"
     return EgressRefused(
         f"the document names the server {server.origin}, which is on a private network and not part of the request",
         hint=hint,

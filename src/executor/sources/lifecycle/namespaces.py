@@ -19,7 +19,7 @@ def check(namespace: str) -> None:
         )
     if namespace in RESERVED or poses_as_executor(namespace):
         raise NamespaceTaken(
-            f"the namespace {namespace!r} is reserved for built-in tools", hint="choose another with --namespace"
+            f"the namespace {namespace!r} is reserved for built-in tools", hint="choose another `namespace`"
         )
 
 
@@ -35,7 +35,7 @@ def check_name(name: str) -> None:
 def namespace_taken(namespace: str) -> NamespaceTaken:
     return NamespaceTaken(
         f"there is already a source with the namespace {namespace!r}",
-        hint="choose another with --namespace, or run `executor sources refresh` to update that source",
+        hint="choose another `namespace`, or refresh that source",
         namespace=namespace,
     )
 

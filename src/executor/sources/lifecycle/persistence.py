@@ -7,7 +7,7 @@ one transaction with its event.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,11 +15,12 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import Connections
 from executor.connections.source_headers import as_before
-from executor.errors import Conflict, NotFound, SourceError
+from executor.errors import Conflict, NotFound, QuotaExceeded, SourceError
 from executor.model.ids import new_id, now_ms
 from executor.model.known_keys import KnownBinding
 from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import (
+    REFRESH,
     Choice,
     Loaded,
     Overlay,
@@ -30,15 +31,28 @@ from executor.model.source import (
     own_path,
     with_choice,
     with_overlay,
+    with_settings,
 )
 from executor.model.tool import Skipped
 from executor.sources.documents import rows as packing
 from executor.sources.kind import Kind, Unchanged
 from executor.sources.lifecycle import namespaces, reader, tool_selection
 from executor.sources.lifecycle.labels import Labels, put_labels
+from executor.sources.lifecycle.own_names import own_rows
+from executor.sources.lifecycle.review import mode_of, newly_held, review_changes
 from executor.sources.lifecycle.tool_selection import Selection
 from executor.sources.source_request import Previous, Progress, SourceRequest, silent
-from executor.storage.catalog import policies, source_documents, source_revisions, sources, tool_versions, tools
+from executor.sources.unread import mark_read, mark_unread, with_challenge
+from executor.storage.catalog import (
+    policies,
+    source_documents,
+    source_revisions,
+    sources,
+    tool_reviews,
+    tool_versions,
+    tools,
+)
+from executor.storage.catalog.tool_reviews import Review
 from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database, checkpoint
 from executor.storage.executions.events import By
@@ -51,11 +65,50 @@ CHECKPOINT = 6  # pieces of some hundred kilobytes each
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """`unchanged` when the source itself said that nothing is new, so that nothing was read."""
+    """`unchanged` when the source itself said that nothing is new, so that nothing was read. `held` are the tools whose
+    change waits for a review."""
 
     source: Source
     differences: Differences = field(default_factory=Differences)
     unchanged: bool = False
+    held: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTools:
+    """What was read of a source, which of it was chosen, and under which names."""
+
+    packed: Packed
+    chosen: Selection
+    labels: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the source offers after a reading; `reviews` are those that are open then, `known` those before it.
+
+    `doubtful` are versions of which the server says something else now, also if that is not in effect yet.
+    """
+
+    rows: list[ToolRow]
+    known: Mapping[str, Review] = field(default_factory=dict)
+    reviews: Mapping[str, Review] = field(default_factory=dict)
+    doubtful: frozenset[str] = frozenset()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(sorted(path for path, one in self.reviews.items() if one.is_pending))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What becomes of a reading in its transaction. `generation` is 0 if the tools are the same."""
+
+    generation: int
+    differences: Differences
+    document: SourceDocument | None
+    entries: bytes
+    held: Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +146,7 @@ async def add(
         kind=request.kind,
         namespace=loaded.namespace,
         name=loaded.name,
-        config={},
+        config={REFRESH: 0} if request.consented.by_stranger else {},
         created_at=now_ms(),
     )
     source = fill_source(fresh, loaded, request.choice, chosen, labels)
@@ -118,7 +171,7 @@ async def add(
 
     try:
         return await database.write(write)
-    except Conflict:  # the namespace is taken, or the connection doesn't fit the source
+    except (Conflict, QuotaExceeded):  # the namespace is taken, the connection doesn't fit, or there is no room
         await sweep(database, source.id)
         raise
 
@@ -138,11 +191,15 @@ async def refresh(
     connections: Connections | None = None,
     *,
     new: NewChoice | None = None,
+    request: SourceRequest | None = None,
 ) -> Refreshed:
-    """A new selection is taken from what the source offers now, so that is read whether it has changed or not."""
+    """A new selection is taken from what the source offers now, so that is read whether it has changed or not.
+
+    `request` is how to read it, if not as its config says.
+    """
     choice = new.choice if new is not None else choice_of(source.known_keys)
     filters = tool_selection.read_filters(kind, choice)
-    request = await reader.again(kind, source, connections)
+    request = request or await reader.again(kind, source, connections)
     if new is not None:
         request = replace(reader.without_validators(request), document=await kept_text(database, source))
     names = await database.read(lambda c: names_of(c, source))
@@ -153,10 +210,7 @@ async def refresh(
     except Unchanged:
         return await note_unchanged(database, source)
     except SourceError as raised:
-        error = reader.redact_error(raised, request)
-        failing = replace(source, status="failing", error=error.message)
-        await database.write(lambda c: sources.replace(c, failing))
-        raise error from raised
+        raise await note_failure(database, source, reader.redact_error(raised, request)) from raised
     packed, chosen = await tool_selection.pack_selected(loaded, filters, strict=new is not None)
     labels = await asyncio.to_thread(labels_for, source, packed, chosen)
     if new is not None and new.preview:
@@ -164,18 +218,21 @@ async def refresh(
         tried, _ = await database.read(lambda c: tools.differences(c, source.id, heads))
         return Refreshed(fill_source(source, loaded, choice, chosen, labels), tried)
     rows = await store_tools(database, source.workspace_id, packed, chosen, labels, progress)
-    fresh = as_before(source, fill_source(source, loaded, choice, chosen, labels))
+    held = await hold_changes(database, kind, source, ReadTools(packed, chosen, labels), rows)
+    fresh = with_challenge(source, as_before(source, fill_source(source, loaded, choice, chosen, labels)))
+    fresh, rows = replace(fresh, tool_count=len(held.rows)), held.rows
     differences, other = await database.read(lambda c: tools.differences(c, source.id, rows))
     if new is not None:
         await database.read(lambda c: new.check(c, source, differences.removed))
     generation = await write_generation(database, fresh, rows) if other else 0
     document = await document_of(loaded)
     entries = await asyncio.to_thread(source_revisions.pack, differences.entries)
-    stays = await database.write(lambda c: switch(c, fresh, generation, differences, document, entries, new))
+    shown = Shown(generation, differences, document, entries, held)
+    stays = await database.write(lambda c: switch(c, fresh, shown, new))
     await sweep(database, source.id)
     if not stays:
         raise no_source(source.namespace)
-    return Refreshed(fresh, differences)
+    return Refreshed(sources.with_next_revision(fresh), differences, held=held.paths)
 
 
 async def store_tools(
@@ -200,6 +257,22 @@ async def store_tools(
     return rows
 
 
+async def hold_changes(database: Database, kind: Kind, source: Source, read: ReadTools, rows: list[ToolRow]) -> Held:
+    """What of these rows, which are stored already, takes effect now. What waits, waits under the source's own names,
+    whatever people call it."""
+    mode = mode_of(kind, source)
+    known = await database.read(lambda c: tool_reviews.of_source(c, source.id))
+    if mode == "none":
+        return Held(rows, known)
+    present = await database.read(lambda c: own_rows(c, source, tools.head_rows(c, source.id)))
+    plain = Labels(source.namespace, Overlay(), {})
+    offered = await asyncio.to_thread(heads_of, read.packed, read.chosen, plain)
+    found = await asyncio.to_thread(review_changes, mode, present, offered, known, now_ms())
+    waiting = [one.before for one in found.reviews.values() if one.is_pending and one.before is not None]
+    doubtful = frozenset(read.labels.put_on(row).schema_digest for row in waiting)
+    return Held([read.labels.put_on(row) for row in found.rows], known, found.reviews, doubtful)
+
+
 def definitions_at(packed: Packed, number: int, wanted: set[str] | None) -> list[DefinitionRow]:
     rows = packing.definition_rows_of(packed.definitions[number])
     return rows if wanted is None else [row for row in rows if row.digest in wanted]
@@ -216,15 +289,20 @@ def labels_for(source: Source, packed: Packed, chosen: Selection) -> Labels:
 
 
 def tools_at(packed: Packed, number: int, chosen: Selection, labels: Labels) -> tuple[list[ToolRow], list[ToolRow]]:
-    """Rows, and the same without what only versions have: after those are stored, their heads are enough."""
-    rows = [labels.put_on(row) for row in packing.tool_rows(packed.tools[number]) if chosen.keeps(row.path)]
-    return rows, [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
+    """Rows, and the same without what only versions have: after those are stored, their heads are enough.
+
+    Of tools that people renamed, the rows under their own names are stored too: another name is derived from these.
+    """
+    kept = [row for row in packing.tool_rows(packed.tools[number]) if chosen.keeps(row.path)]
+    rows = [labels.put_on(row) for row in kept]
+    own = [row for row in kept if row.path in labels.paths]
+    return [*rows, *own], [row._replace(input_schema="", output_schema=None, binding="", links="") for row in rows]
 
 
 async def write_generation(database: Database, source: Source, rows: list[ToolRow]) -> int:
     """A new generation of the source's tools, written but not shown yet."""
-    generation = now_ms()
-    for at in range(0, len(rows), HEADS):
+    generation = await database.write(lambda c: tools.begin_generation(c, source, rows[:HEADS]))
+    for at in range(HEADS, len(rows), HEADS):
         some = rows[at : at + HEADS]
         await database.write(partial(tools.add, source=source, generation=generation, rows=some))
     return generation
@@ -236,28 +314,31 @@ async def document_of(loaded: Loaded) -> SourceDocument | None:
     return await asyncio.to_thread(source_documents.compress_document, loaded.document, loaded.media_type)
 
 
-def switch(
-    c: Connection,
-    source: Source,
-    generation: int,
-    differences: Differences,
-    document: SourceDocument | None,
-    entries: bytes,
-    new: NewChoice | None = None,
-) -> bool:
+def switch(c: Connection, source: Source, shown: Shown, new: NewChoice | None = None) -> bool:
     """False if the source is gone."""
+    differences = shown.differences
     if new is not None:
         new.check(c, source, differences.removed)
     if not sources.replace(c, source, differences, choice=new.choice if new else None, by=new.by if new else None):
         return False
-    if generation:
-        tools.show(c, source, generation)
-    if document is not None:
-        source_documents.put(c, source, document)
-    if differences.entries:
-        source_revisions.add(c, source, differences, entries)
-        policies.distrust(c, source, {one.before for one in differences.entries if one.before})
+    show_reading(c, source, shown)
     return True
+
+
+def show_reading(c: Connection, source: Source, shown: Shown) -> None:
+    """From now on the source offers what was read."""
+    if shown.generation:
+        tools.show(c, source, shown.generation)
+    if shown.document is not None:
+        source_documents.put(c, source, shown.document)
+    if shown.differences.entries:
+        source_revisions.add(c, source, shown.differences, shown.entries)
+    changed = {one.before for one in shown.differences.entries if one.before}
+    policies.distrust(c, source, changed | shown.held.doubtful)
+    if shown.held.known != shown.held.reviews:
+        tool_reviews.replace(c, source, shown.held.known, shown.held.reviews)
+    if new := newly_held(shown.held.known, shown.held.reviews):
+        sources.note_held(c, source, new)
 
 
 async def sweep(database: Database, source_id: str = "") -> None:
@@ -266,11 +347,23 @@ async def sweep(database: Database, source_id: str = "") -> None:
         await database.write(partial(tools.drop, keys=unseen))
 
 
+async def note_failure(database: Database, source: Source, error: SourceError) -> SourceError:
+    """Its tools stay as they were."""
+    failing = mark_unread(replace(source, status="failing", error=error.message), error)
+
+    def job(c: Connection) -> None:
+        if sources.replace(c, failing) and source.status != "failing":
+            sources.note_change(c, failing, "source.failing")
+
+    await database.write(job)
+    return error
+
+
 async def note_unchanged(database: Database, source: Source) -> Refreshed:
-    same = replace(source, status="connected", error="", refreshed_at=now_ms())
+    same = replace(mark_read(source), status="connected", error="", refreshed_at=now_ms())
     if not await database.write(lambda c: sources.replace(c, same, Differences())):
         raise no_source(source.namespace)
-    return Refreshed(same, unchanged=True)
+    return Refreshed(sources.with_next_revision(same), unchanged=True)
 
 
 def names_of(c: Connection, source: Source) -> dict[str, str]:
@@ -297,6 +390,8 @@ async def remove(
 ) -> Source:
     def write(c: Connection) -> Source | None:
         found = sources.get(c, workspace_id, id_or_namespace)
+        if found is not None:
+            sources.lock(c, found)
         if found is not None and connections is not None:
             connections.forget_source(c, found)
         if found is not None:
@@ -335,10 +430,11 @@ async def kept_text(database: Database, source: Source) -> bytes | None:
 
 def fill_source(source: Source, loaded: Loaded, choice: Choice, chosen: Selection, labels: Labels) -> Source:
     idle = tuple(Skipped(one.text, "this filter no longer matches any tool") for one in chosen.idle)
+    config = with_overlay(with_choice(loaded.config, choice, chosen.offered), labels.to_overlay())
     return replace(
         source,
         name=loaded.name,
-        config=with_overlay(with_choice(loaded.config, choice, chosen.offered), labels.to_overlay()),
+        config=with_settings(config, source.config),
         status="connected",
         error="",
         document_digest=loaded.document_digest,

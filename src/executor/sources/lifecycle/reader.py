@@ -17,6 +17,7 @@ from executor.sources.kind import Kind
 from executor.sources.lifecycle import namespaces
 from executor.sources.source_request import Previous, SourceRequest
 from executor.sources.tool_names import poses_as_executor
+from executor.sources.unread import needs_credential
 
 
 @runtime_checkable
@@ -34,7 +35,7 @@ async def first(kind: Kind, request: SourceRequest) -> tuple[Loaded, str]:
         return own_named(await kind.load(request)), ""
     except SourceError as raised:
         error = redact_error(raised, request)
-        can_wait = error.details.get("reason") == "auth" and isinstance(kind, Pending) and not request.consented.by_code
+        can_wait = needs_credential(error) and request.context.credential is None and not request.consented.by_stranger
         loaded = await kind.pending(request, error) if can_wait and isinstance(kind, Pending) else None
         if loaded is None:
             raise error from raised
@@ -52,6 +53,8 @@ async def again(kind: Kind, source: Source, connections: Connections | None) -> 
     opened, values = await connections.unseal(source)
     credential = await connections.for_reading(source)
     request = with_credential(kind.reload_request(opened), credential)
+    if source.known_keys.get("unread") and source.name == source.namespace:
+        request = replace(request, name="")  # no one gave it this name: it may say a better one now
     return redacting(request, (*values, *(credential.values if credential is not None else ())))
 
 
@@ -66,8 +69,10 @@ def without_validators(request: SourceRequest) -> SourceRequest:
 
 def redacting(request: SourceRequest, values: tuple[str, ...]) -> SourceRequest:
     """Bytes that are no UTF-8 stay as they are: each is one character here."""
+    before = request.context.redact
 
     def clean(content: bytes) -> bytes:
+        content = before(content)
         text = content.decode("latin-1")
         cleaned = redact(text, tuple(value.encode().decode("latin-1") for value in values))
         return content if cleaned is text else cleaned.encode("latin-1")

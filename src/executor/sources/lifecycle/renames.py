@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import orjson
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound
 from executor.model.ids import now_ms
 from executor.model.packed import ToolRow
-from executor.model.source import RENAMED, Overlay, Source, overlay_of, with_overlay
+from executor.model.source import Overlay, Source, overlay_of, with_overlay
 from executor.model.tool import ALL
 from executor.sources.lifecycle import labels, persistence
 from executor.sources.lifecycle.labels import GROUP, Labels
+from executor.sources.lifecycle.own_names import own_rows, whole
 from executor.storage.catalog import source_revisions, sources, tool_versions, tools
 from executor.storage.catalog.tools import Differences
 from executor.storage.database import Database
@@ -118,25 +118,7 @@ async def relabel(database: Database, source: Source, change: Change, check: Che
         await persistence.sweep(database, source.id)
     if not stays:
         raise persistence.no_source(source.namespace)
-    return Relabelled(fresh, renames, differences)
-
-
-def own_rows(c: Connection, source: Source, heads: Sequence[ToolRow]) -> list[ToolRow]:
-    """As the source has them: without the names and descriptions that people gave."""
-    overlay, cut = overlay_of(source.known_keys), len(source.namespace) + 1
-    found = []
-    for row in heads:
-        if row.path in overlay.own_paths:
-            binding = tool_versions.row(c, source.workspace_id, row.schema_digest).binding
-            row = row._replace(path=overlay.own_paths[row.path], schema_digest=orjson.loads(binding)[RENAMED]["digest"])
-        found.append(row._replace(description=overlay.originals.get(row.path[cut:], row.description)))
-    return found
-
-
-def whole(c: Connection, source: Source, head: ToolRow) -> ToolRow:
-    """With the schemas and the binding of its version."""
-    row = tool_versions.row(c, source.workspace_id, head.schema_digest)
-    return row._replace(path=head.path, description=head.description, tags=head.tags, deprecated=head.deprecated)
+    return Relabelled(sources.with_next_revision(fresh), renames, differences)
 
 
 def find_renamed(put: Labels, heads: Sequence[ToolRow], plain: Sequence[ToolRow]) -> list[Rename]:

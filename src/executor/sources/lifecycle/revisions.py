@@ -76,6 +76,10 @@ def compare_versions(c: Connection, workspace_id: str, before: Tool, after: Tool
     for word in SENT:
         if before.binding.get(word) != after.binding.get(word):
             into.add("request", word, before.binding.get(word, ""), after.binding.get(word, ""))
+    was, now = before.known_keys.get("annotations") or {}, after.known_keys.get("annotations") or {}
+    for hint in sorted(was.keys() | now.keys()):
+        if was.get(hint) != now.get(hint):
+            into.add("annotations", hint, was.get(hint, ""), now.get(hint, ""))
     old, new = schemas_of(c, workspace_id, before), schemas_of(c, workspace_id, after)
     compare("input", old["inputSchema"], new["inputSchema"], into)
     compare("output", old["outputSchema"], new["outputSchema"], into)

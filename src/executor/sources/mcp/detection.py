@@ -28,7 +28,13 @@ ASK_SECONDS = 5.0
 ALL_SECONDS = 15.0
 MAX_GREETING = 256_000
 SESSION = "mcp-session-id"
-TOO_NEW = -32022  # a server that knows only newer revisions of the protocol than the greeting
+TOO_NEW = -32022  # a server that knows only newer revisions of the protocol than ours
+REVISION = "2026-07-28"
+META = "io.modelcontextprotocol/"
+ABOUT = {"name": "executor", "version": __version__}
+_ENVELOPE = {f"{META}protocolVersion": REVISION, f"{META}clientInfo": ABOUT, f"{META}clientCapabilities": {}}
+DISCOVERY = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": _ENVELOPE}})
+MODERN = {"MCP-Protocol-Version": REVISION, "Mcp-Method": "server/discover"}
 GREETING = orjson.dumps(
     {
         "jsonrpc": "2.0",
@@ -37,7 +43,7 @@ GREETING = orjson.dumps(
         "params": {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
-            "clientInfo": {"name": "executor", "version": __version__},
+            "clientInfo": ABOUT,
         },
     }
 )
@@ -62,14 +68,16 @@ async def probe(request: SourceRequest, reach_of: ReachOf) -> Probe | None:
     if found is None:
         return None
     url = found.endpoint.url
+    name = request.context.redact(found.name.encode()).decode("utf-8", "replace")
     return Probe(
         kind="mcp",
         location=url,
-        name=found.name,
-        namespace=tool_names.namespace_from(found.name, urlsplit(url).hostname or "", ()),
+        name=name,
+        namespace=tool_names.namespace_from(name, urlsplit(url).hostname or "", ()),
         transport=found.endpoint.transport,
         auth=needed_auth(found.refusal),
         note=found.refusal.message if found.refusal is not None else "",
+        guarded=found.refusal is not None,
     )
 
 
@@ -171,20 +179,41 @@ def _http() -> Any:
 
 
 async def greet(client: httpx2.AsyncClient, endpoint: Endpoint) -> Found | None:
-    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    """As sessions begin: by the handshake, and where that is refused as the newest revision does."""
+    refusal: SourceUnreachable | None = None
+    try:
+        result = (await ask(client, endpoint, GREETING, {"Mcp-Method": "initialize"})).get("result")
+    except SourceUnreachable as error:
+        if error.details.get("reason") not in ("status", "protocol", "session"):
+            raise
+        refusal, result = error, None
+    if isinstance(result, dict) and isinstance(result.get("protocolVersion"), str):
+        return Found(endpoint, shown_name(result.get("serverInfo")))
+    try:
+        message = await ask(client, endpoint, DISCOVERY, MODERN)
+    except SourceUnreachable as error:
+        raise refusal or error from error
+    found, failure = message.get("result"), message.get("error")
+    if isinstance(found, dict) and isinstance(found.get("supportedVersions"), list):
+        meta = found.get("_meta")
+        return Found(endpoint, shown_name(meta.get(f"{META}serverInfo") if isinstance(meta, dict) else None))
+    return Found(endpoint) if isinstance(failure, dict) and failure.get("code") == TOO_NEW else None
+
+
+async def ask(client: httpx2.AsyncClient, endpoint: Endpoint, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json", **headers}
     async with Exchange(ASK_SECONDS).running(display_url(endpoint.url)):
-        async with client.stream("POST", endpoint.url, content=GREETING, headers=headers) as response:
+        async with client.stream("POST", endpoint.url, content=body, headers=headers) as response:
             message = await first_message(response)
             session = response.headers.get(SESSION, "")
         if session:
             await end_session(client, endpoint.url, session)
-    result = message.get("result")
-    if isinstance(result, dict) and isinstance(result.get("protocolVersion"), str):
-        info = result.get("serverInfo")
-        name = (info.get("title") or info.get("name")) if isinstance(info, dict) else ""
-        return Found(endpoint, printable(name, 200) if isinstance(name, str) else "")
-    error = message.get("error")
-    return Found(endpoint) if isinstance(error, dict) and error.get("code") == TOO_NEW else None
+    return message
+
+
+def shown_name(server: Any) -> str:
+    name = (server.get("title") or server.get("name")) if isinstance(server, dict) else ""
+    return printable(name, 200) if isinstance(name, str) else ""
 
 
 async def first_message(response: httpx2.Response) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import importlib
 import json
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,20 +23,22 @@ from executor.sources.documents.threads import Loading
 from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle import address_grants
 from executor.sources.lifecycle.consent import check_consent
-from executor.sources.mcp import detection
+from executor.sources.mcp import detection, input_rounds, requests, tasks
 from executor.sources.mcp.sessions.change_notices import Changes
 from executor.sources.mcp.sessions.session import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from executor.sources.mcp.sessions.session_pool import SessionPool
 from executor.sources.mcp.storage_format import binding_of, config_of, endpoint_of
 from executor.sources.mcp.tools import results, tool_names
 from executor.sources.mcp.tools.loader import build_catalog, load_unlisted
-from executor.sources.mcp.tools.tool_list import list_tools
+from executor.sources.mcp.tools.tool_list import Listed, list_all, list_tools
 from executor.sources.mcp.transports import endpoint as endpoints
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.sources.rate_limits import RETRIES
 from executor.sources.source_request import Consent, Previous, SourceRequest, as_it_came
 
 MAX_LINKS = 500
+RESOURCE_NOT_FOUND = -32002
+GONE = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,11 @@ class Mcp:
         state_dir: Path | None = None,
         on_changed: Callable[[str], None] | None = None,
         seconds: tuple[float, float] = (60.0, 1800.0),
+        review: str = "writes",
         *,
         limits: Limits | None = None,
     ) -> None:
+        self.review = review
         self._egress = egress
         self._state_dir = state_dir
         self._limits = limits or Limits(*seconds)
@@ -102,26 +106,27 @@ class Mcp:
         request.context.progress(f"connecting to {endpoint.display_name}")
         try:
             connection = await link.connect(now=True)
-            listed = await list_tools(
+            listed = await list_all(
                 lambda method, params: link.request(method, params, self._limits.list_seconds),
                 endpoint.display_name,
+                connection.features,
                 request.context.progress,
             )
         except SourceError as error:
-            if request.previous is None:
+            if request.is_new:
                 self._unclaimed.pop(opened.digest, None)
                 await link.close()
             raise with_last_words(error) from error
+        server = connection.server
         if request.context.redact is not as_it_came:
-            listed = json.loads(
-                request.context.redact(json.dumps(listed, ensure_ascii=False).encode("utf-8", "replace"))
-            )
-        return await self._loading.run(lambda stopped: build_catalog(request, endpoint, connection.server, listed))
+            said = json.dumps([server, asdict(listed)], ensure_ascii=False).encode("utf-8", "replace")
+            server, rest = json.loads(request.context.redact(said))
+            listed = Listed(**{**rest, "skipped": listed.skipped})
+        return await self._loading.run(lambda stopped: build_catalog(request, endpoint, server, listed))
 
     async def pending(self, request: SourceRequest, error: SourceError) -> Loaded | None:
         """A server that wants a credential first is connected without tools: they come once it has one."""
-        auth = error.details.get("auth")
-        if request.command or not auth:
+        if request.command:
             return None
         request = await address_grants.grant_addresses(request)
         found = await detection.look(request, self._reach) if "transport" not in request.options else None
@@ -129,7 +134,7 @@ class Mcp:
         url = found.endpoint.url if found is not None else request.location
         origins = await address_grants.settle_grants(request, url, anywhere=self._egress.allow_private)
         endpoint = replace(detection.endpoint_at(request, url, transport), origins=tuple(origins))
-        return load_unlisted(request, endpoint, auth)
+        return load_unlisted(request, endpoint, error)
 
     def reload_request(self, source: Source) -> SourceRequest:
         config = config_of(source)
@@ -169,17 +174,17 @@ class Mcp:
     ) -> str:
         """The protocol has no idempotency keys: a call that may have arrived is never sent again."""
         link = self._link_of(source, credential)
-        params = {"name": binding_of(tool)["operation"], "arguments": arguments}
+        method, params = requests.request_of(tool, arguments)
         try:
-            result = await self._call_when_allowed(link, source, tool, params)
+            result = await self._call_when_allowed(link, source, tool, method, params)
         except RpcError as error:
-            if error.code in (INVALID_PARAMS, METHOD_NOT_FOUND) and await self._has_vanished(link, source, tool):
+            if error.code in GONE and await self._has_vanished(link, source, tool):
                 raise results.vanished_error(tool) from error
             raise results.rpc_failed(tool, error.code, error.message, error.data) from error
         except SourceError as error:
             raise results.transport_error(tool, error) from error
         try:
-            return results.result_text(tool, result)
+            return requests.answer_of(tool, result)
         except ToolError as error:
             if speaks_of_no_tool(error, tool) and await self._has_vanished(link, source, tool):
                 raise results.vanished_error(tool) from error
@@ -188,7 +193,7 @@ class Mcp:
     async def outline(self, source: Source, tool: Tool, arguments: dict[str, Any], idempotency_key: str) -> str:
         endpoint = endpoint_of(source)
         where = f"to {endpoint.display_name}" if endpoint.command else f"POST {endpoint.display_name}"
-        return f"{where} tools/call {json.dumps(binding_of(tool)['operation'], ensure_ascii=False)}"
+        return f"{where} {requests.outline_of(tool, arguments)}"
 
     async def forget(self, source: Source) -> None:
         """Close what was kept open for a source that is gone, also if nothing was ever called over it."""
@@ -205,11 +210,11 @@ class Mcp:
         await asyncio.gather(*(link.close() for link in links), *self._closing)
 
     async def _call_when_allowed(
-        self, link: SessionPool, source: Source, tool: Tool, params: dict[str, Any]
+        self, link: SessionPool, source: Source, tool: Tool, method: str, params: dict[str, Any]
     ) -> dict[str, Any]:
         while True:
             try:
-                return await self._call(link, source, params)
+                return await input_rounds.call(tool.path, partial(self._call, link, source, tool, method), params)
             except SourceError as error:
                 details, retries = error.details, RETRIES.get()
                 if details.get("reason") != "limited" or retries is None or tool.effect != "read":
@@ -217,21 +222,42 @@ class Mcp:
                 if not await retries.wait(source.id, details["upstream_status"], details["retry_after"]):
                     raise
 
-    async def _call(self, link: SessionPool, source: Source, params: dict[str, Any]) -> dict[str, Any]:
+    async def _call(
+        self, link: SessionPool, source: Source, tool: Tool, method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
         own = config_of(source).get("seconds", {})
         seconds = own.get("callSeconds", self._limits.call_seconds)
         total = own.get("totalSeconds", self._limits.total_seconds)
+        if "task" in tool.binding:
+            params = tasks.request_task(params, total)
+        result = await self._send(link, method, params, seconds, total)
+        if (task := tasks.task_in(result)) is None:
+            return result
+
+        async def ask(method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+            return await link.request(method, params, seconds, seconds)
+
+        return await tasks.TaskFollower(tool.path, ask, total).finish(task)
+
+    async def _send(
+        self, link: SessionPool, method: str, params: dict[str, Any], seconds: float, total: float
+    ) -> dict[str, Any]:
         try:
-            return await link.request("tools/call", params, seconds, total)
+            return await link.request(method, params, seconds, total)
         except RpcError as error:
             if error.code != HEADER_MISMATCH:
                 raise
         # Refused before it was carried out, because this session has not seen the tool's schema.
         await (await link.connect()).relist(self._limits.list_seconds)
-        return await link.request("tools/call", params, seconds, total)
+        return await link.request(method, params, seconds, total)
 
     async def _has_vanished(self, link: SessionPool, source: Source, tool: Tool) -> bool:
-        """Servers refuse an unknown tool in many ways; what they list is certain."""
+        """Servers refuse an unknown tool in many ways; what they list is certain. What is not in their list of tools is
+        looked for when the source is refreshed."""
+        if not requests.is_known_tool(tool):
+            if "uri" in binding_of(tool):
+                self._changes.notify(source.id)
+            return False
         try:
             listed = await list_tools(
                 lambda method, params: link.request(method, params, self._limits.list_seconds), "", lambda text: None

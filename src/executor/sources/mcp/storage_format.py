@@ -11,11 +11,20 @@ from executor.sources.mcp.transports.endpoint import Endpoint, Transport
 
 
 class McpBinding(TypedDict):
-    """`operation` is the server's own name of the tool; `unwrap` is the key that its result is taken out of."""
+    """`operation` is the server's own name of the tool; `unwrap` is the key that its result is taken out of.
+
+    `request` is what is sent for a tool that is no tool of the server: `uri`, `template` or `name` say for what.
+    `task` is set for a tool that only runs as a task.
+    """
 
     operation: str
     annotations: dict[str, Any]
     unwrap: NotRequired[str]
+    request: NotRequired[str]
+    uri: NotRequired[str]
+    template: NotRequired[str]
+    name: NotRequired[str]
+    task: NotRequired[bool]
 
 
 class McpConfig(TypedDict):

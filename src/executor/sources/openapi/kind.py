@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from executor.errors import EgressRefused, SourceUnreachable
+from executor.errors import EgressRefused, SourceError, SourceUnreachable
 from executor.model.credentials import Credential
 from executor.model.known_keys import Pair
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
-from executor.network.addresses import display_url
+from executor.network.addresses import display_url, parse
 from executor.network.client import ANSWER_BYTES, Answer, Bounds, Egress, MayFollow, Outgoing
 from executor.network.credentials import with_credential
 from executor.network.files import Kept, Upload
@@ -39,6 +39,8 @@ from executor.sources.openapi.tools.servers import origin_of
 from executor.sources.rate_limits import send_when_allowed
 from executor.sources.results import transport_error
 from executor.sources.source_request import Consent, Previous, ReadContext, SourceRequest
+from executor.sources.tool_names import namespace_from
+from executor.sources.unread import load_unread
 
 __all__ = ["OpenApi", "build_catalog"]
 NOTHING: Mapping[str, str] = {}
@@ -87,6 +89,14 @@ class OpenApi:
             loaded = replace(loaded, config={**loaded.config, "origins": origins, "headers": headers})
             loaded = replace(loaded, document=read.data, media_type=media_type(read.data))
             return with_validators(loaded, read, others)
+
+    async def pending(self, request: SourceRequest, error: SourceError) -> Loaded:
+        """A document that can't be read without a credential is connected without tools."""
+        request = await address_grants.grant_addresses(request)
+        server = request.base_url or address_of(request)
+        origins = await address_grants.settle_grants(request, server, anywhere=self._egress.allow_private)
+        namespace = request.namespace or namespace_from("", parse(server).host)
+        return load_unread(request, error, namespace, request.base_url, origins)
 
     async def _others(self, request: SourceRequest, read: Read) -> external_documents.Linked:
         request.context.progress(f"reading {len(read.data):,} bytes")

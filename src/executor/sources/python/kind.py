@@ -25,6 +25,7 @@ from executor.model.credentials import Credential
 from executor.model.fairness import CURRENT
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
+from executor.network.departure import check_departure
 from executor.network.slots import QUEUE_SECONDS, THREADS, Slots
 from executor.sources.kind import Probe, configured_destination
 from executor.sources.lifecycle.consent import check_consent
@@ -115,6 +116,11 @@ class PythonFunctions:
             await self._slots.acquire(party, tool.path, None, QUEUE_SECONDS)
         except SourceUnreachable as error:
             raise transport_error(tool, error) from error
+        try:
+            check_departure()
+        except SourceUnreachable as error:
+            self._slots.release(party)
+            raise transport_error(tool, error) from error
         loop = asyncio.get_running_loop()
         running = Running(
             lambda running: self._answer(running, source, tool, arguments),
@@ -165,7 +171,7 @@ def module_name(location: str) -> str:
 
 def import_named(name: str, *, again: bool) -> ModuleType:
     try:
-        if again and name in sys.modules:
+        if again and name in sys.modules and sys.modules[name].__spec__ is not None:  # else it was not imported
             return importlib.reload(sys.modules[name])
         return sys.modules.get(name) or importlib.import_module(name)
     except Exception as error:

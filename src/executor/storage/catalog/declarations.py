@@ -8,6 +8,7 @@ from sqlalchemy.engine import Connection
 from executor.model.declaration import Declaration
 from executor.model.ids import now_ms
 from executor.storage.tables.core import declarations
+from executor.storage.upserts import upsert
 
 
 def listing(c: Connection, workspace_id: str) -> dict[tuple[str, str], Declaration]:
@@ -19,13 +20,15 @@ def listing(c: Connection, workspace_id: str) -> dict[tuple[str, str], Declarati
     }
 
 
+def of_source(c: Connection, workspace_id: str, source_id: str) -> Declaration | None:
+    made = (one for one in listing(c, workspace_id).values() if one.noun == "source")
+    return next((one for one in made if one.resource_id == source_id), None)
+
+
 def put(c: Connection, workspace_id: str, made: Declaration) -> None:
-    remove(c, workspace_id, made.noun, made.name)
     values = {"noun": made.noun, "name": made.name, "origin": made.origin, "resource_id": made.resource_id}
-    c.execute(
-        sa.insert(declarations),
-        {**values, "workspace_id": workspace_id, "digest": made.digest, "applied_at": now_ms()},
-    )
+    row = {**values, "workspace_id": workspace_id, "digest": made.digest, "applied_at": now_ms()}
+    upsert(c, declarations, ("workspace_id", "noun", "name"), row)
 
 
 def remove(c: Connection, workspace_id: str, noun: str, name: str) -> None:

@@ -21,8 +21,9 @@ from executor.model.tool import Effect
 from executor.policy.approval_defaults import find_loosened
 from executor.storage.executions import events
 from executor.storage.executions.events import By, author
-from executor.storage.rows import WORDS, RowMapper, Stored, dump, load
-from executor.storage.tables.core import policies, sources, workspaces
+from executor.storage.rows import WORDS, RowMapper, Stored, dump, expect_one, load
+from executor.storage.tables.core import organizations, policies, sources, workspaces
+from executor.storage.upserts import lock_row
 
 KEPT = ("id", "level", "owner_id", "position", "created_by", "created_at")  # whatever else of a policy is changed
 
@@ -61,8 +62,21 @@ def get(c: Connection, workspace_id: str, policy_id: str) -> Policy | None:
     return next((policy for policy in in_force(c, workspace_id) if policy.id == policy_id), None)
 
 
+def lock(c: Connection, workspace_id: str, level: Level = "workspace") -> None:
+    """Before the policies of an owner are read in order to change them, or their revision to compare it: the owner's
+    row, and that of each workspace whose revision rises."""
+    affected = [workspace_id]
+    if level == "organization":
+        organization_id = organization_of(c, workspace_id)
+        lock_row(c, organizations, organization_id)
+        affected = _workspaces_of(c, organization_id)
+    for one in affected:
+        lock_row(c, workspaces, one)
+
+
 def add(c: Connection, workspace_id: str, draft: Policy, position: int | None = None, *, by: Actor) -> Policy:
     """Insert at `position` (0 is first; the end if None) and move the later ones down."""
+    lock(c, workspace_id, draft.level)
     present = listing(c, draft.owner_id, draft.level)
     place = len(present) if position is None else max(0, min(position, len(present)))
     policy = replace(draft, id=new_id("pol"), position=place, created_by=by.id, created_at=now_ms())
@@ -75,12 +89,14 @@ def add(c: Connection, workspace_id: str, draft: Policy, position: int | None = 
 
 def change(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> None:
     """Everything of it but its place and owner."""
+    lock(c, workspace_id, policy.level)
     values = {name: value for name, value in _rows.values(policy).items() if name not in KEPT}
-    c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values))
+    expect_one(c.execute(sa.update(policies).where(policies.c.id == policy.id).values(**values)), f"policy {policy.id}")
     _note_change(c, workspace_id, "policy.changed", policy, by)
 
 
 def move(c: Connection, workspace_id: str, policy: Policy, position: int, *, by: Actor) -> Policy:
+    lock(c, workspace_id, policy.level)
     others = [one for one in listing(c, policy.owner_id, policy.level) if one.id != policy.id]
     place = max(0, min(position, len(others)))
     others.insert(place, policy)
@@ -93,14 +109,17 @@ def move(c: Connection, workspace_id: str, policy: Policy, position: int, *, by:
 
 
 def remove(c: Connection, workspace_id: str, policy: Policy, *, by: Actor) -> None:
+    lock(c, workspace_id, policy.level)
     c.execute(sa.delete(policies).where(policies.c.id == policy.id))
-    for later in listing(c, policy.owner_id, policy.level)[policy.position :]:
-        _place(c, later.id, later.position - 1)
+    for index, one in enumerate(listing(c, policy.owner_id, policy.level)):
+        if one.position != index:
+            _place(c, one.id, index)
     _note_change(c, workspace_id, "policy.removed", policy, by)
 
 
 def exclude(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
     """A source that is new inherits no policy that allows: those that cover its namespace don't apply to it."""
+    lock(c, source.workspace_id, "organization")
     excluded = [replace(one, excluded=(*one.excluded, source.id)) for one in covering(c, source)]
     for one in excluded:
         _restrain(c, source.workspace_id, one, by)
@@ -120,6 +139,7 @@ def names_namespace(policy: Policy, namespace: str) -> bool:
 
 def retire(c: Connection, source: Source, *, by: By = None) -> list[Policy]:
     """The source is gone: policies that allowed calls of nothing else hold no longer; others forget it."""
+    lock(c, source.workspace_id, "organization")
     _remove_approval_defaults(c, source)
     ended = []
     for policy in in_force(c, source.workspace_id):
@@ -158,6 +178,8 @@ def _restrain(c: Connection, workspace_id: str, policy: Policy, by: By) -> None:
 
 def distrust(c: Connection, source: Source, digests: Collection[str]) -> None:
     """A server says something else about these tools than when someone trusted its hints: then that is over."""
+    if digests:
+        lock(c, source.workspace_id, "organization")
     for policy in in_force(c, source.workspace_id) if digests else ():
         made_for = policy.made_for
         if policy.source_id != source.id or made_for is None or made_for.basis != "hints":
@@ -179,6 +201,7 @@ def approval_defaults(c: Connection, source: Source) -> ApprovalDefaults:
 
 def put_approval_defaults(c: Connection, source: Source, defaults: ApprovalDefaults, *, by: By = None) -> None:
     """Instead of those it has. The event names both."""
+    lock(c, source.workspace_id)
     before = approval_defaults(c, source)
     if before == defaults:
         return
@@ -246,6 +269,10 @@ def _facts(policy: Policy) -> dict[str, Any]:
 
 
 def _affected_workspaces(c: Connection, workspace_id: str, policy: Policy) -> list[str]:
-    if policy.level != "organization":
-        return [workspace_id]
-    return list(c.execute(sa.select(workspaces.c.id).where(workspaces.c.organization_id == policy.owner_id)).scalars())
+    return [workspace_id] if policy.level != "organization" else _workspaces_of(c, policy.owner_id)
+
+
+def _workspaces_of(c: Connection, organization_id: str) -> list[str]:
+    """Always in the same order, so that two who lock them don't wait for each other."""
+    mine = workspaces.c.organization_id == organization_id
+    return list(c.execute(sa.select(workspaces.c.id).where(mine).order_by(workspaces.c.id)).scalars())

@@ -11,6 +11,7 @@ from executor.model.digest import digest_text
 from executor.model.ids import now_ms
 from executor.model.source import Source, SourceDocument
 from executor.storage.tables.core import documents
+from executor.storage.upserts import upsert
 
 LEVEL = 3  # a document of 12 MB takes a sixth of a second; more would gain little
 
@@ -21,9 +22,6 @@ def compress_document(content: bytes, media_type: str) -> SourceDocument:
 
 
 def put(c: Connection, source: Source, document: SourceDocument) -> None:
-    c.execute(
-        sa.delete(documents).where(documents.c.source_id == source.id, documents.c.workspace_id == source.workspace_id)
-    )
     row = {
         "source_id": source.id,
         "workspace_id": source.workspace_id,
@@ -33,7 +31,7 @@ def put(c: Connection, source: Source, document: SourceDocument) -> None:
         "content": document.packed,
         "read_at": document.read_at,
     }
-    c.execute(sa.insert(documents), row)
+    upsert(c, documents, ("source_id",), row)
 
 
 def get(c: Connection, workspace_id: str, source_id: str) -> SourceDocument | None:

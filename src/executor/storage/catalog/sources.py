@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.errors import Conflict
 from executor.model.known_keys import KnownConfig
-from executor.model.source import HOSTED, OVERLAY, Choice, Source, hosted_as, overlay_of
+from executor.model.source import HOSTED, OVERLAY, Choice, Source, call_address, hosted_as, overlay_of
 from executor.model.tool import Skipped
 from executor.storage.catalog.tools import Differences
 from executor.storage.executions import events
 from executor.storage.executions.events import By
 from executor.storage.rows import JSON, RowMapper, Stored, dump, load
 from executor.storage.tables.core import sources, workspaces
+from executor.storage.upserts import lock_row
 
 MOST_LISTED = 50
 _skipped = Stored(
@@ -30,6 +34,11 @@ def insert(c: Connection, source: Source, *, by: By = None) -> None:
     note_change(c, source, "source.added", by=by)
 
 
+def lock(c: Connection, source: Source) -> None:
+    """Before the workspace, whose revision changes with it."""
+    lock_row(c, sources, source.id)
+
+
 def replace(
     c: Connection,
     source: Source,
@@ -38,9 +47,11 @@ def replace(
     choice: Choice | None = None,
     by: By = None,
 ) -> bool:
-    """False if it is gone. `differences` are what reading it again changed, or another `choice` of its tools."""
-    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
-    if not c.execute(sa.update(sources).where(*mine).values(_rows.values(source))).rowcount:
+    """False if it is gone. `differences` are what reading it again changed, or another `choice` of its tools.
+
+    Raises Conflict if someone else has changed it since it was read.
+    """
+    if not _write(c, source):
         return False
     more = summarize(differences) if differences is not None else {}
     if choice is not None:
@@ -49,10 +60,35 @@ def replace(
     return True
 
 
-def rename(c: Connection, source: Source, *, by: By = None) -> None:
-    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
-    if c.execute(sa.update(sources).where(*mine).values(name=source.name)).rowcount:
-        note_change(c, source, "source.renamed", {"name": source.name}, by=by)
+def edit(
+    c: Connection, source: Source, settings: Sequence[str], differences: Differences | None = None, *, by: By = None
+) -> None:
+    """`settings` names those that people changed. Of their values, the name, where calls go and which changes are
+    reviewed are noted."""
+    _write(c, source)
+    chosen = {"review": source.known_keys.get("review")} if "review" in settings else {}
+    more = summarize(differences) if differences is not None else {}
+    note_change(
+        c,
+        source,
+        "source.edited",
+        {"settings": list(settings), "name": source.name, "host": host_of(source.known_keys), **chosen, **more},
+        by=by,
+    )
+
+
+def note_held(c: Connection, source: Source, paths: Sequence[str]) -> None:
+    """The server changed these tools, and no one has looked at that yet."""
+    note_change(c, source, "source.held", {"held": {"count": len(paths), "paths": list(paths[:MOST_LISTED])}})
+
+
+def accept(c: Connection, source: Source, paths: Sequence[str], *, by: By = None) -> bool:
+    """Someone has reviewed what the server made of these tools. False if the source is gone."""
+    if not _write(c, source):
+        return False
+    more = {"accepted": {"count": len(paths), "paths": list(paths[:MOST_LISTED])}}
+    note_change(c, source, "source.review_accepted", more, by=by)
+    return True
 
 
 def list_hosted(c: Connection) -> list[Source]:
@@ -70,8 +106,7 @@ def own_paths(c: Connection, workspace_id: str) -> dict[str, str]:
 
 def relabel(c: Connection, source: Source, differences: Differences, renamed: dict[str, str], *, by: By = None) -> bool:
     """Its tools have other names or descriptions. False if it is gone."""
-    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
-    if not c.execute(sa.update(sources).where(*mine).values(_rows.values(source))).rowcount:
+    if not _write(c, source):
         return False
     names = {"renamed": dict(list(renamed.items())[:MOST_LISTED]), "reworded": list(differences.reworded[:MOST_LISTED])}
     note_change(c, source, "source.relabelled", names, by=by)
@@ -80,7 +115,30 @@ def relabel(c: Connection, source: Source, differences: Differences, renamed: di
 
 def rewrite(c: Connection, source: Source) -> None:
     """The same source, kept in another way: nothing that anyone would see has changed."""
-    c.execute(sa.update(sources).where(sources.c.id == source.id).values(config=dump(source.config)))
+    same = (sources.c.id == source.id, sources.c.revision == source.revision)
+    rewritten = {"config": dump(source.config), "revision": source.revision + 1}
+    if c.execute(sa.update(sources).where(*same).values(**rewritten)).rowcount != 1:
+        raise changed_meanwhile(source)
+
+
+def _write(c: Connection, source: Source) -> bool:
+    """The whole row, if it is still the one that `source` was read from. False if it is gone."""
+    mine = (sources.c.id == source.id, sources.c.workspace_id == source.workspace_id)
+    values = {**_rows.values(source), "revision": source.revision + 1}
+    if c.execute(sa.update(sources).where(*mine, sources.c.revision == source.revision).values(values)).rowcount:
+        return True
+    if c.execute(sa.select(sources.c.id).where(*mine)).first() is not None:
+        raise changed_meanwhile(source)
+    return False
+
+
+def with_next_revision(source: Source) -> Source:
+    """As it is after it was written."""
+    return dataclasses.replace(source, revision=source.revision + 1)
+
+
+def changed_meanwhile(source: Source) -> Conflict:
+    return Conflict(f"{source.namespace} was changed by someone else in the meantime", hint="try it again")
 
 
 def summarize(differences: Differences) -> dict[str, Any]:
@@ -122,13 +180,10 @@ def titles(c: Connection, workspace_id: str) -> dict[str, tuple[str, str]]:
 
 
 def host_of(config: KnownConfig) -> str:
-    for address in (config.get("base_url"), config.get("location")):
-        try:
-            if host := urlsplit(str(address or "")).hostname:
-                return host
-        except ValueError:  # no address, but a command or a file
-            continue
-    return ""
+    try:
+        return urlsplit(call_address(config)).hostname or ""
+    except ValueError:  # no address, but a command or a file
+        return ""
 
 
 def everywhere(c: Connection) -> list[Source]:

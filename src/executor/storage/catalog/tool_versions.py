@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from executor.model.ids import now_ms
@@ -20,6 +19,7 @@ from executor.storage.prepared_statements import Prepared as Many
 from executor.storage.rows import load
 from executor.storage.tables.core import definitions as definitions_table
 from executor.storage.tables.core import tool_versions
+from executor.storage.upserts import insert_of
 
 BATCH = 400
 Links = dict[str, str]
@@ -93,6 +93,16 @@ def of_path(c: Connection, workspace_id: str, path: str, digests: Iterable[str])
     return None
 
 
+def links_of(c: Connection, workspace_id: str, digests: Sequence[str]) -> dict[str, Links]:
+    """By the digest of each version."""
+    t, found = tool_versions.c, dict[str, Links]()
+    for start in range(0, len(digests), BATCH):
+        named = t.digest.in_(digests[start : start + BATCH])
+        rows = c.execute(sa.select(t.digest, t.links).where(t.workspace_id == workspace_id, named))
+        found |= {row.digest: load(row.links) for row in rows}
+    return found
+
+
 def links(c: Connection, workspace_id: str, digest: str) -> Links:
     t = tool_versions.c
     found = c.execute(sa.select(t.links).where(t.workspace_id == workspace_id, t.digest == digest)).scalar()
@@ -119,6 +129,5 @@ def _inserting(c: Connection, table: sa.Table) -> Many:
     """What is there already stays: equal digests mean equal content."""
     key = (c.dialect.name, table.name)
     if key not in _statements:
-        dialect = postgresql if c.dialect.name == "postgresql" else sqlite
-        _statements[key] = Many(dialect.insert(table).on_conflict_do_nothing(), columns=tuple(table.c.keys()))
+        _statements[key] = Many(insert_of(c, table).on_conflict_do_nothing(), columns=tuple(table.c.keys()))
     return _statements[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.model.ids import now_ms
 from executor.model.known_keys import KnownBinding
 from executor.model.packed import ToolRow
 from executor.model.source import Source
@@ -19,8 +20,12 @@ from executor.storage.prepared_statements import Prepared as Many
 from executor.storage.rows import load
 from executor.storage.tables.core import listings, tool_versions
 from executor.storage.tables.core import tools as tools_table
+from executor.storage.upserts import upsert
 
+RAW = '"type":"raw"'  # in a binding
+DIGEST = 5  # its place in the values of a row
 SAID = 1_000  # of a description, in the record of a change
+UNFINISHED_MS = 3_600_000  # after which a generation that no one sees was left by a process that is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class Head:
     tags: tuple[str, ...]
     deprecated: bool
     source_id: str
+    schema_digest: str = ""
 
 
 class Entry(NamedTuple):
@@ -81,18 +87,27 @@ def kind_of(entry: Entry) -> Literal["added", "removed", "changed", "reworded"]:
 
 
 def _entry(path: str, before: tuple[Any, ...] | None, after: tuple[Any, ...] | None) -> Entry:
-    """Of both: path, description, effect, tags, deprecated, digest."""
+    """Of both: path, description, effect, tags, deprecated, digest, held."""
     if before is None or after is None:
-        return Entry(path, before[-1] if before else "", after[-1] if after else "")
+        return Entry(path, before[DIGEST] if before else "", after[DIGEST] if after else "")
     was, now = ({"description": row[1][:SAID], "deprecated": bool(row[4])} for row in (before, after))
     differing = [name for name in was if was[name] != now[name]]
     return Entry(
         path,
-        before[-1],
-        after[-1],
+        before[DIGEST],
+        after[DIGEST],
         {name: was[name] for name in differing},
         {name: now[name] for name in differing},
     )
+
+
+def begin_generation(c: Connection, source: Source, rows: Sequence[ToolRow]) -> int:
+    """The first rows of a new generation, and its number: above every one that is there, whatever the clock says."""
+    t = tools_table.c
+    last = c.execute(sa.select(sa.func.max(t.generation)).where(t.source_id == source.id)).scalar()
+    generation = max(now_ms(), (last or 0) + 1)
+    add(c, source, generation, rows)
+    return generation
 
 
 def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:
@@ -104,15 +119,18 @@ def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow])
 
 def show(c: Connection, source: Source, generation: int) -> None:
     """From now on the source offers exactly the tools of this generation."""
-    c.execute(sa.delete(listings).where(listings.c.source_id == source.id))
-    c.execute(sa.insert(listings).values(source_id=source.id, workspace_id=source.workspace_id, generation=generation))
+    values = {"source_id": source.id, "workspace_id": source.workspace_id, "generation": generation}
+    upsert(c, listings, ("source_id",), values)
 
 
 def unseen(c: Connection, source_id: str = "", *, limit: int) -> list[dict[str, Any]]:
     """Keys of rows that no one sees, of one source or of all."""
     t = tools_table.c
-    mine = (t.source_id == source_id,) if source_id else ()
+    mine: tuple[sa.ColumnElement[bool], ...] = (t.source_id == source_id,) if source_id else ()
     seen = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation == t.generation)
+    if c.dialect.name != "sqlite":  # another process may be writing a newer one just now
+        newer = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation > t.generation)
+        mine += (sa.or_(newer, t.generation < now_ms() - UNFINISHED_MS),)
     query = sa.select(t.source_id, t.generation, t.path).where(*mine, ~seen).limit(limit)
     return [{"s": row.source_id, "g": row.generation, "p": row.path} for row in c.execute(query)]
 
@@ -127,6 +145,22 @@ def get(c: Connection, workspace_id: str, path: str) -> Tool | None:
     query = sa.select(tools_table, *version).join_from(tools_table, tool_versions, _version).join(listings, _seen)
     row = c.execute(query.where(t.workspace_id == workspace_id, t.path == path)).first()
     return _tool(row) if row is not None else None
+
+
+def whole(c: Connection, workspace_id: str, source_id: str = "") -> Iterator[Tool]:
+    """Every tool of one source, or of all, with its schemas, in the order of their paths."""
+    t, v = tools_table.c, tool_versions.c
+    version = (v.idempotent, v.input_schema, v.output_schema, v.binding)
+    query = sa.select(tools_table, *version).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = query.where(t.workspace_id == workspace_id, *((t.source_id == source_id,) if source_id else ()))
+    return map(_tool, c.execution_options(yield_per=500).execute(query.order_by(t.path)))
+
+
+def raw_paths(c: Connection, source_id: str) -> set[str]:
+    """The tools of a source that take a whole document of one's own."""
+    query = sa.select(tools_table.c.path).join_from(tools_table, tool_versions, _version).join(listings, _seen)
+    query = query.where(tools_table.c.source_id == source_id, tool_versions.c.binding.contains(RAW))
+    return set(c.execute(query).scalars())
 
 
 def heads(c: Connection, workspace_id: str) -> list[Head]:
@@ -180,8 +214,8 @@ def head_rows(c: Connection, source_id: str) -> list[ToolRow]:
     """Everything a source offers, without what only versions have."""
     rows = c.execute(_own(source_id).order_by(tools_table.c.path))
     return [
-        ToolRow(path, said, effect, tags, bool(deprecated), False, "", None, "", digest, "")
-        for path, said, effect, tags, deprecated, digest in rows
+        ToolRow(path, said, effect, tags, bool(deprecated), False, "", None, "", digest, "", bool(held))
+        for path, said, effect, tags, deprecated, digest, held in rows
     ]
 
 
@@ -197,22 +231,23 @@ def simple_reads(c: Connection, source_id: str, limit: int) -> list[Tool]:
 
 def _heads(workspace_id: str) -> sa.Select[Any]:
     t = tools_table.c
-    columns = sa.select(t.path, t.description, t.effect, t.tags, t.deprecated, t.source_id)
+    columns = sa.select(t.path, t.description, t.effect, t.tags, t.deprecated, t.source_id, t.schema_digest)
     return columns.join_from(tools_table, listings, _seen).where(t.workspace_id == workspace_id).order_by(t.path)
 
 
 def _head(row: Any) -> Head:
-    return Head(row.path, row.description, row.effect, tuple(load(row.tags)), bool(row.deprecated), row.source_id)
+    tags = tuple(load(row.tags))
+    return Head(row.path, row.description, row.effect, tags, bool(row.deprecated), row.source_id, row.schema_digest)
 
 
 def _head_values(row: ToolRow) -> tuple[Any, ...]:
-    return row.path, row.description, row.effect, row.tags, int(row.deprecated), row.schema_digest
+    return row.path, row.description, row.effect, row.tags, bool(row.deprecated), row.schema_digest, bool(row.held)
 
 
 def _own(source_id: str) -> sa.Select[Any]:
     t = tools_table.c
-    deprecated = sa.cast(t.deprecated, sa.Integer)
-    query = sa.select(t.path, t.description, t.effect, t.tags, deprecated, t.schema_digest)
+    deprecated, held = (sa.cast(flag, sa.Integer) for flag in (t.deprecated, t.held))
+    query = sa.select(t.path, t.description, t.effect, t.tags, deprecated, t.schema_digest, held)
     return query.join_from(tools_table, listings, _seen).where(t.source_id == source_id)
 
 
@@ -229,6 +264,7 @@ def _tool(row: Any) -> Tool:
         deprecated=bool(row.deprecated),
         idempotent=bool(row.idempotent),
         schema_digest=row.schema_digest,
+        held=bool(row.held),
     )
 
 

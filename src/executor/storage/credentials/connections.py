@@ -13,6 +13,7 @@ from executor.model.event import Announcement
 from executor.model.ids import now_ms
 from executor.storage.rows import JSON, WORDS, RowMapper
 from executor.storage.tables.access import connections, grants
+from executor.storage.upserts import upsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,17 @@ def update(c: Database, connection: Connection) -> None:
     announce(c)
 
 
-def set_status(c: Database, connection_id: str, status: ConnectionStatus, error: str = "") -> None:
+def set_status(
+    c: Database, connection_id: str, status: ConnectionStatus, error: str = "", *, revision: int | None = None
+) -> bool:
+    """With `revision`, only if it is still that one. Says whether it was."""
     values = {"status": status, "error": error, "updated_at": now_ms()}
-    c.execute(sa.update(connections).where(connections.c.id == connection_id).values(**values))
+    meant = sa.update(connections).where(connections.c.id == connection_id)
+    if revision is not None:
+        meant = meant.where(connections.c.revision == revision)
+    found = c.execute(meant.values(**values)).rowcount == 1
     announce(c)
+    return found
 
 
 def raise_revision(c: Database, connection_id: str) -> None:
@@ -107,12 +115,15 @@ def grant(c: Database, connection_id: str) -> Grant | None:
 
 def store_grant(c: Database, grant: Grant) -> None:
     """A new one, from a human's consent: whatever was there is replaced."""
-    c.execute(sa.delete(grants).where(grants.c.connection_id == grant.connection_id))
-    c.execute(sa.insert(grants), _without_claim(grant))
+    upsert(c, grants, ("connection_id",), _without_claim(grant))
 
 
 def claim_refresh(c: Database, connection_id: str, generation: int, owner: str, now: int, until: int) -> bool:
-    """Only one may refresh a generation at a time; a claim whose owner died runs out."""
+    """Only one may refresh a generation at a time; a claim whose owner died runs out, by the server's clock if it has
+    one: those of two machines may differ by more than a claim lasts."""
+    if c.dialect.name == "postgresql":
+        there = int(c.execute(sa.text("SELECT extract(epoch FROM clock_timestamp()) * 1000")).scalar_one())
+        now, until = there, there + until - now
     free = sa.or_(grants.c.refresh_until <= now, grants.c.refresh_owner == owner)
     mine = (grants.c.connection_id == connection_id, grants.c.generation == generation, free)
     claimed = {"refresh_owner": owner, "refresh_until": until}
@@ -140,6 +151,7 @@ def every_grant(c: Database) -> list[Grant]:
     return _grants.every(c.execute(sa.select(grants)))
 
 
-def reseal_grant(c: Database, connection_id: str, key_id: str, sealed: bytes) -> None:
-    """The same tokens under another key: no new generation."""
-    c.execute(sa.update(grants).where(grants.c.connection_id == connection_id).values(key_id=key_id, sealed=sealed))
+def reseal_grant(c: Database, grant: Grant, key_id: str, sealed: bytes) -> bool:
+    """The same tokens under another key: no new generation. False, and nothing changed, if they are others by now."""
+    same = (grants.c.connection_id == grant.connection_id, grants.c.sealed == grant.sealed)
+    return c.execute(sa.update(grants).where(*same).values(key_id=key_id, sealed=sealed)).rowcount == 1

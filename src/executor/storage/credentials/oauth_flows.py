@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from executor.storage.rows import JSON, RowMapper
 from executor.storage.tables.access import oauth_clients, oauth_flows
+from executor.storage.upserts import upsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,7 @@ def client_by_id(c: Connection, workspace_id: str, row_id: str) -> ClientRow | N
 
 def put_client(c: Connection, client: ClientRow) -> None:
     """In the place of whatever was known for that server and redirect."""
-    where = {"workspace_id": client.workspace_id, "issuer": client.issuer, "redirect_uri": client.redirect_uri}
-    c.execute(sa.delete(oauth_clients).where(*(oauth_clients.c[name] == value for name, value in where.items())))
-    c.execute(sa.insert(oauth_clients), _clients.values(client))
+    upsert(c, oauth_clients, ("workspace_id", "issuer", "redirect_uri"), _clients.values(client))
 
 
 def drop_client(c: Connection, workspace_id: str, row_id: str) -> None:
@@ -106,9 +105,11 @@ def bind_flow(c: Connection, state_digest: str, ticket_digest: str, browser_dige
     return c.execute(sa.update(oauth_flows).where(*mine).values(browser_digest=browser_digest)).rowcount == 1
 
 
-def replace_flow(c: Connection, state_digest: str, key_id: str, sealed: bytes) -> None:
-    values = {"key_id": key_id, "sealed": sealed}
-    c.execute(sa.update(oauth_flows).where(oauth_flows.c.state_digest == state_digest).values(**values))
+def replace_flow(c: Connection, state_digest: str, key_id: str, sealed: bytes, *, before: bytes | None = None) -> bool:
+    """False, and nothing changed, if it no longer holds what was there `before`."""
+    same = [oauth_flows.c.state_digest == state_digest]
+    same += [oauth_flows.c.sealed == before] if before is not None else []
+    return c.execute(sa.update(oauth_flows).where(*same).values(key_id=key_id, sealed=sealed)).rowcount == 1
 
 
 def every_client(c: Connection) -> list[ClientRow]:
@@ -119,8 +120,9 @@ def every_flow(c: Connection) -> list[FlowRow]:
     return _flows.every(c.execute(sa.select(oauth_flows)))
 
 
-def reseal_client(c: Connection, row_id: str, key_id: str, sealed: bytes) -> None:
-    c.execute(sa.update(oauth_clients).where(oauth_clients.c.id == row_id).values(key_id=key_id, sealed=sealed))
+def reseal_client(c: Connection, row_id: str, key_id: str, sealed: bytes, *, before: bytes) -> bool:
+    same = (oauth_clients.c.id == row_id, oauth_clients.c.sealed == before)
+    return c.execute(sa.update(oauth_clients).where(*same).values(key_id=key_id, sealed=sealed)).rowcount == 1
 
 
 def _live(state_digest: str, now: int) -> tuple[sa.ColumnElement[bool], ...]:

@@ -10,12 +10,18 @@ from sqlalchemy.engine import Connection
 from executor.model.credentials import Secret
 from executor.storage.rows import WORDS, RowMapper, dump
 from executor.storage.tables.access import secrets
+from executor.storage.upserts import upsert
 
 _rows = RowMapper(Secret, origins=WORDS)
 
 
 def insert(c: Connection, secret: Secret, key_id: str = "", sealed: bytes | None = None) -> None:
     c.execute(sa.insert(secrets), {**_rows.values(secret), "key_id": key_id, "sealed": sealed})
+
+
+def put(c: Connection, secret: Secret, key_id: str, sealed: bytes) -> None:
+    """In the place of the one of that name, if there is one."""
+    upsert(c, secrets, ("workspace_id", "name"), {**_rows.values(secret), "key_id": key_id, "sealed": sealed})
 
 
 def replace_value(c: Connection, secret_id: str, at: int, key_id: str, sealed: bytes | None, reference: str) -> None:
@@ -60,9 +66,10 @@ def delete_under(c: Connection, workspace_id: str, prefix: str) -> None:
     c.execute(sa.delete(secrets).where(*mine))
 
 
-def reseal(c: Connection, secret_id: str, key_id: str, sealed: bytes) -> None:
-    """The same value under another key."""
-    c.execute(sa.update(secrets).where(secrets.c.id == secret_id).values(key_id=key_id, sealed=sealed))
+def reseal(c: Connection, secret_id: str, key_id: str, sealed: bytes, *, before: bytes) -> bool:
+    """The same value under another key. False, and nothing changed, if it is no longer the value `before`."""
+    same = (secrets.c.id == secret_id, secrets.c.sealed == before)
+    return c.execute(sa.update(secrets).where(*same).values(key_id=key_id, sealed=sealed)).rowcount == 1
 
 
 def allow_origin(c: Connection, secret: Secret, origin: str) -> None:

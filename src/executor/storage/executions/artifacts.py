@@ -56,12 +56,16 @@ def page(
     *,
     execution_id: str = "",
     actor_id: str = "",
+    toolkit_id: str = "",
     limit: int = 50,
     before: str = "",
 ) -> Page[Artifact]:
-    """Newest first, without what was deleted; with `actor_id` only those of executions that it submitted."""
-    owned = (executions.c.id == artifacts.c.execution_id, Unindexed(executions.c.actor_id) == actor_id)
-    rest = [artifacts.c.deleted_at.is_(None), *([sa.exists().where(*owned)] if actor_id else [])]
+    """Newest first, without what was deleted; with `actor_id` only those of executions that it submitted, with
+    `toolkit_id` only of those in the toolkit."""
+    rest: list[sa.ColumnElement[bool]] = [artifacts.c.deleted_at.is_(None)]
+    for column, value in ((executions.c.actor_id, actor_id), (executions.c.toolkit_id, toolkit_id)):
+        if value:
+            rest.append(sa.exists().where(executions.c.id == artifacts.c.execution_id, Unindexed(column) == value))
 
     def fits(ids: list[str]) -> set[str]:
         return {row.id for row in c.execute(sa.select(artifacts.c.id).where(artifacts.c.id.in_(ids), *rest))}

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from executor.model.execution import Call, CallHead
 from executor.model.ids import now_ms
 from executor.storage.prepared_statements import Prepared
-from executor.storage.rows import OPTIONAL_ID, OPTIONAL_JSON, RowMapper, dump
+from executor.storage.rows import OPTIONAL_ID, OPTIONAL_JSON, RowMapper, dump, expecting_one
 from executor.storage.tables.core import artifacts, calls
 
 PREVIEW = 160
@@ -29,23 +29,33 @@ _start = Prepared(
     .values(state=sa.literal_column("'started'"), started_at=sa.bindparam("at"), route=sa.bindparam("new_route"))
 )
 _ANSWERED = ("state", "result", "failure", "done_seq", "done_ms", "artifact_id")
-_answer = Prepared(sa.update(calls).where(*_key).values({name: sa.bindparam(f"new_{name}") for name in _ANSWERED}))
+_answer = Prepared(
+    sa.update(calls)
+    .where(*_key, calls.c.done_seq.is_(None))
+    .values({name: sa.bindparam(f"new_{name}") for name in _ANSWERED})
+)
 
 
 def insert(c: Connection, journalled: Sequence[Call]) -> None:
-    _insert(c, [_rows.values(call) for call in journalled])
+    if c.dialect.name == "sqlite":
+        _insert(c, [_rows.values(call) for call in journalled])
+        return
+    for call in journalled:
+        _insert.send(c, _rows.values(call))
 
 
 def start(c: Connection, call: Call) -> None:
-    _start(c, {"e": call.execution_id, "s": call.seq, "at": now_ms(), "new_route": call.route})
+    values = {"e": call.execution_id, "s": call.seq, "at": now_ms(), "new_route": call.route}
+    _start.send(c, values, expecting_one(f"the start of call {call.seq} of {call.execution_id}"))
 
 
 def answer(c: Connection, call: Call) -> None:
-    """Record the answer and its place in delivery order."""
+    """Record the answer and its place in delivery order. Raises InternalError unless the call waits for one."""
     values = {f"new_{name}": getattr(call, name) for name in _ANSWERED}
     values["new_failure"] = dump(call.failure) if call.failure is not None else None
     values["new_artifact_id"] = call.artifact_id or None
-    _answer(c, {"e": call.execution_id, "s": call.seq, **values})
+    values |= {"e": call.execution_id, "s": call.seq}
+    _answer.send(c, values, expecting_one(f"the answer of call {call.seq} of {call.execution_id}"))
 
 
 def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tuple[int, str]]:

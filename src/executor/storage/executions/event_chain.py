@@ -7,7 +7,6 @@ processes write (PostgreSQL) reads it under a row lock in each transaction inste
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from sqlalchemy.engine import Connection
 
 from executor.storage.prepared_statements import Prepared
 from executor.storage.tables.core import BY_WORKSPACE, chains, events
+from executor.storage.upserts import insert_missing
 
 START = ""
 PAGE = 1_000
@@ -27,9 +27,6 @@ _mine = chains.c.workspace_id == sa.bindparam("w")
 _read = Prepared(sa.select(chains.c.seal).where(_mine).with_for_update())
 _newest = sa.select(sa.func.max(events.c.id)).where(events.c.workspace_id == sa.bindparam("w")).scalar_subquery()
 _write = Prepared(sa.update(chains).where(_mine).values(seal=sa.bindparam("s"), event_id=_newest))
-SQLITE_WRITE = (
-    "UPDATE chains SET seal = ?, event_id = (SELECT max(id) FROM events WHERE workspace_id = ?) WHERE workspace_id = ?"
-)
 
 
 @dataclass(slots=True)
@@ -52,27 +49,20 @@ class Heads:
 
     def write(self, c: Connection) -> None:
         """Before the commit. The seals and the heads become durable together."""
-        alone = c.dialect.name == "sqlite"
         for workspace_id in self.moved:
-            if not (alone and self._write_fast(c, workspace_id)):
-                _write(c, {"w": workspace_id, "s": self.known[workspace_id]})
+            _write(c, {"w": workspace_id, "s": self.known[workspace_id]})
         self.moved.clear()
-        if not alone or len(self.known) > KEPT:
+        if c.dialect.name != "sqlite" or len(self.known) > KEPT:
             self.forget()
 
-    def _write_fast(self, c: Connection, workspace_id: str) -> bool:
-        """By the driver itself, since every commit does it. False if it failed: the slow way then says why."""
-        try:
-            c.connection.cursor().execute(SQLITE_WRITE, (self.known[workspace_id], workspace_id, workspace_id))
-        except sqlite3.Error:
-            return False
-        return True
+
+def content(row: Any) -> bytes:
+    """`data` goes in as the text that is stored, so that nothing depends on how JSON is written again."""
+    return orjson.dumps([row[name] for name in FIELDS])
 
 
 def seal(before: str, row: Any) -> str:
-    """`data` goes in as the text that is stored, so that nothing depends on how JSON is written again."""
-    content = orjson.dumps([row[name] for name in FIELDS])
-    return hashlib.sha256(before.encode() + content).hexdigest()
+    return hashlib.sha256(before.encode() + content(row)).hexdigest()
 
 
 def extend(c: Connection, workspace_id: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -85,6 +75,12 @@ def extend(c: Connection, workspace_id: str, rows: Sequence[dict[str, Any]]) -> 
         head = row["seal"] = seal(head, row)
     heads.known[workspace_id] = head
     heads.moved.add(workspace_id)
+
+
+def ensure(c: Connection, workspace_id: str) -> None:
+    """There is a chain to append to."""
+    if head(c, workspace_id) is None:
+        _begin(c, workspace_id)
 
 
 def settle(c: Connection) -> None:
@@ -109,8 +105,8 @@ def _begin(c: Connection, workspace_id: str) -> str:
     head, last = START, 0
     for row in walk(c, workspace_id):
         head, last = seal(head, row), row["id"]
-    c.execute(sa.insert(chains), {"workspace_id": workspace_id, "event_id": last, "seal": head})
-    return head
+    insert_missing(c, chains, {"workspace_id": workspace_id, "event_id": last, "seal": head})
+    return str(_read(c, {"w": workspace_id}).one().seal)  # someone else may have begun it
 
 
 def walk(c: Connection, workspace_id: str) -> Iterator[Any]:

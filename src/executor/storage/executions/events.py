@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from executor.model.event import REVOKING, SUBJECTS, Announcement, Event, EventFilter, Revocation
+from executor.model.event import REVOKING, SUBJECTS, TRACED, Announcement, Event, EventFilter, Revocation
 from executor.model.execution import Execution
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
 from executor.storage import scan
-from executor.storage.executions import event_chain
+from executor.storage.executions import event_chain, guards
 from executor.storage.prepared_statements import Prepared
 from executor.storage.rows import JSON, RowMapper, dump, load
 from executor.storage.scan import Fetch, Page, Unindexed, fetching, stream_of
-from executor.storage.tables.core import BY_WORKSPACE, events
+from executor.storage.tables.core import BY_TYPE, BY_WORKSPACE, events
+
+if TYPE_CHECKING:
+    from executor.storage.postgres.pipeline import Pipeline
 
 By = Actor | Execution | None
 _COLUMNS = ("workspace_id", "execution_id", "type", "at", "data", "actor_id", "origin", "seal")
 LAST = 2**63 - 1
+REMARKS = ("call.warned", "call.logged")  # what calls say besides their results
 _insert = Prepared(sa.insert(events), columns=_COLUMNS)
 _rows = RowMapper(Event, data=JSON)
 _e = events.c
 _all = stream_of(events, _e.id, _e.workspace_id)
 _of_type = stream_of(events, _e.id, _e.workspace_id, _e.type)
 _of_execution = stream_of(events, _e.id, _e.execution_id, Unindexed(_e.workspace_id))
+_logged = Prepared(
+    sa.select(sa.func.count())
+    .select_from(events)
+    .where(_e.execution_id == sa.bindparam("key"), _e.type == sa.literal_column("'execution.log'"))
+)
+_remarks = Prepared(
+    sa.select(events)
+    .where(_e.execution_id == sa.bindparam("key"), _e.type.in_([sa.literal_column(f"'{type}'") for type in REMARKS]))
+    .order_by(_e.id)
+)
 _next_type = Prepared(
     sa.select(sa.func.min(_e.type)).where(
         _e.workspace_id == sa.bindparam("w"), _e.type >= sa.bindparam("after"), _e.type < sa.bindparam("end")
@@ -67,14 +81,26 @@ def append_all(
     actor_id, origin = author(by)
     owner = {"workspace_id": workspace_id, "execution_id": execution_id, "at": now_ms(), "actor_id": actor_id}
     rows = [{**owner, "origin": origin, "type": type, "data": dump(data)} for type, data in happened]
-    event_chain.extend(c, workspace_id, rows)
-    _insert(c, rows)
-    event_chain.settle(c)
+    _append(c, workspace_id, rows)
+    guards.note(c, workspace_id, (type for type, _ in happened))
     announced: list[Announcement] = c.info.setdefault("new_events", [])
     announced.extend(
         Announcement(workspace_id, execution_id, type) if type not in REVOKING else revocation(workspace_id, type, data)
         for type, data in happened
     )
+
+
+def _append(c: Connection, workspace_id: str, rows: list[dict[str, Any]]) -> None:
+    pipeline: Pipeline | None = c.info.get("pipeline")
+    if pipeline is None:
+        event_chain.extend(c, workspace_id, rows)
+        _insert(c, rows)
+        event_chain.settle(c)
+        return
+    if workspace_id not in pipeline.chained:
+        event_chain.ensure(c, workspace_id)
+        pipeline.chained.add(workspace_id)
+    pipeline.append_events(workspace_id, rows)
 
 
 def revocation(workspace_id: str, type: str, data: dict[str, Any]) -> Revocation:
@@ -107,12 +133,30 @@ def after(
     return _rows.every(c.execute(query.order_by(events.c.id).limit(limit)))
 
 
+def of_types(c: Connection, workspace_id: str, types: Sequence[str], *, after: int, limit: int) -> list[Event]:
+    """Those after a position, oldest first. What is between costs nothing: each type is found by an index."""
+    ids: list[int] = []
+    for type in types:
+        mine = (events.c.workspace_id == workspace_id, events.c.type == type, events.c.id > after)
+        query = sa.select(events.c.id).with_hint(events, BY_TYPE, "sqlite").where(*mine)
+        ids += c.execute(query.order_by(events.c.id).limit(limit)).scalars()
+    query = sa.select(events).where(events.c.id.in_(sorted(ids)[:limit]))
+    return _rows.every(c.execute(query.order_by(events.c.id)))
+
+
+def naming(c: Connection, workspace_id: str, types: Sequence[str], text: str, *, since: int) -> list[Event]:
+    """Those of a time on that have a text as one of their values, oldest first. There should be few of these types."""
+    mine = (events.c.workspace_id == workspace_id, events.c.type.in_(types), Unindexed(events.c.at) >= since)
+    query = sa.select(events).with_hint(events, BY_TYPE, "sqlite").where(*mine, events.c.data.contains(f'"{text}"'))
+    return _rows.every(c.execute(query.order_by(events.c.id)))
+
+
 def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_000) -> list[Event]:
-    """What the code logged, and what its calls warned of."""
+    """What the code logged, what its calls warned of, and what servers said during them."""
     query = sa.select(events).where(
         Unindexed(events.c.workspace_id) == workspace_id,
         events.c.execution_id == execution_id,
-        Unindexed(events.c.type).in_(("execution.log", "call.warned")),
+        Unindexed(events.c.type).in_(("execution.log", *REMARKS)),
     )
     return _rows.every(c.execute(query.order_by(events.c.id).limit(limit)))
 
@@ -125,14 +169,19 @@ def diagnostics(c: Connection, workspace_id: str, execution_id: str) -> tuple[di
 
 
 def count_logs(c: Connection, execution_id: str) -> int:
-    mine = (events.c.execution_id == execution_id, events.c.type == "execution.log")
-    return int(c.execute(sa.select(sa.func.count()).where(*mine)).scalar_one())
+    return int(_logged(c, {"key": execution_id}).scalar())
 
 
-def warnings(c: Connection, execution_id: str) -> tuple[Event, ...]:
+def remarks(c: Connection, execution_id: str) -> tuple[Event, ...]:
     """Of an execution's calls."""
-    mine = (events.c.execution_id == execution_id, events.c.type == "call.warned")
-    return tuple(_rows.noun(row) for row in c.execute(sa.select(events).where(*mine).order_by(events.c.id)))
+    return tuple(_rows.every(_remarks(c, {"key": execution_id})))
+
+
+def latest_trace(c: Connection, execution_id: str) -> dict[str, Any]:
+    """Where the trace of an execution was last, if it was traced."""
+    mine = (events.c.execution_id == execution_id, Unindexed(events.c.type) == TRACED)
+    row = c.execute(sa.select(events.c.data).where(*mine).order_by(events.c.id.desc()).limit(1)).first()
+    return load(row.data) if row is not None else {}
 
 
 def search(

@@ -74,13 +74,15 @@ def _conditions_of(wanted: ExecutionFilter) -> dict[str, list[Condition]]:
     for name in ("actor_id", "language", "runtime"):
         if value := getattr(wanted, name):
             asked[name] = [_e[name] == value]
+    if wanted.toolkit_id:
+        asked["toolkit_id"] = [Unindexed(_e.toolkit_id) == wanted.toolkit_id]
     if wanted.statuses:
         asked["status"] = [_e.status.in_(wanted.statuses)]
     if wanted.tool:
         asked["tool"] = []
     if wanted.text:
         # Not LIKE, which takes as many steps for each letter of the code as the text is long.
-        asked["text"] = [sa.func.instr(sa.func.lower(_e.code), sa.func.lower(wanted.text)) > 0]
+        asked["text"] = [scan.Position(sa.func.lower(_e.code), sa.func.lower(wanted.text)) > 0]
     return asked
 
 

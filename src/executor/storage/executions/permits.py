@@ -10,9 +10,13 @@ from sqlalchemy.engine import Connection
 
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
+from executor.model.source import Source
 from executor.storage.rows import load
 from executor.storage.tables.access import permits
-from executor.storage.tables.core import calls, interactions
+from executor.storage.tables.core import calls, executions, interactions
+from executor.storage.upserts import upsert
+
+LIVE = ("queued", "running", "paused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +53,17 @@ class Decisions:
 
 
 def add(c: Connection, asked: Interaction) -> None:
-    mine = (permits.c.execution_id == asked.execution_id, permits.c.path == asked.binding.path)
-    c.execute(sa.delete(permits).where(*mine))
-    c.execute(
-        sa.insert(permits),
-        {
-            "execution_id": asked.execution_id,
-            "path": asked.binding.path,
-            "workspace_id": asked.workspace_id,
-            "schema_digest": asked.binding.schema_digest,
-            "source_digest": asked.binding.source_digest,
-            "connection": asked.binding.connection,
-            "interaction_id": asked.id,
-            "created_at": now_ms(),
-        },
-    )
+    permit = {
+        "execution_id": asked.execution_id,
+        "path": asked.binding.path,
+        "workspace_id": asked.workspace_id,
+        "schema_digest": asked.binding.schema_digest,
+        "source_digest": asked.binding.source_digest,
+        "connection": asked.binding.connection,
+        "interaction_id": asked.id,
+        "created_at": now_ms(),
+    }
+    upsert(c, permits, ("execution_id", "path"), permit)
 
 
 def of_execution(c: Connection, execution_id: str) -> Decisions:
@@ -72,6 +72,17 @@ def of_execution(c: Connection, execution_id: str) -> Decisions:
         row.path: Permit(row.path, row.schema_digest, row.source_digest, row.connection) for row in c.execute(query)
     }
     return Decisions(given, _denials(c, execution_id))
+
+
+def count_live(c: Connection, source: Source) -> int:
+    """Permits for tools of a source, in executions that have not ended."""
+    path = sa.and_(permits.c.path > f"{source.namespace}.", permits.c.path < f"{source.namespace}/")
+    query = (
+        sa.select(sa.func.count())
+        .join_from(executions, permits, permits.c.execution_id == executions.c.id)
+        .where(executions.c.workspace_id == source.workspace_id, executions.c.status.in_(LIVE), path)
+    )
+    return int(c.execute(query).scalar_one())
 
 
 def _denials(c: Connection, execution_id: str) -> list[Denied]:

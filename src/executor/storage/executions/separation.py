@@ -8,13 +8,18 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.model.identity.actor import Separation, SeparationChoice
+from executor.storage.prepared_statements import Prepared
 from executor.storage.tables.core import accounts, members, organizations, workspaces
+
+_choice = Prepared(
+    sa.select(organizations.c.separation)
+    .join(workspaces, workspaces.c.organization_id == organizations.c.id)
+    .where(workspaces.c.id == sa.bindparam("w"))
+)
 
 
 def read_choice(c: Connection, workspace_id: str) -> SeparationChoice:
-    query = sa.select(organizations.c.separation).join(workspaces, workspaces.c.organization_id == organizations.c.id)
-    found = c.execute(query.where(workspaces.c.id == workspace_id)).scalar_one()
-    return cast(SeparationChoice, found or "default")
+    return cast(SeparationChoice, _choice(c, {"w": workspace_id}).one().separation or "default")
 
 
 def in_force(c: Connection, workspace_id: str) -> Separation:

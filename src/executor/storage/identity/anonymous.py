@@ -11,14 +11,39 @@ from sqlalchemy.engine import Connection
 from executor.model.identity.access import AnonymousSession
 from executor.storage.rows import RowMapper
 from executor.storage.tables.access import anonymous_sessions
-from executor.storage.tables.core import artifacts, calls, events, executions, metadata, organizations, workspaces
+from executor.storage.tables.core import (
+    artifacts,
+    calls,
+    definitions,
+    documents,
+    events,
+    executions,
+    metadata,
+    organizations,
+    sources,
+    tool_versions,
+    tools,
+    workspaces,
+)
 
 ROW = 200  # bytes that a row takes besides its content, about
 _rows = RowMapper(AnonymousSession)
 
 
-def insert(c: Connection, session: AnonymousSession, digest: str) -> None:
-    c.execute(sa.insert(anonymous_sessions), {**_rows.values(session), "digest": digest})
+def insert(c: Connection, session: AnonymousSession, digest: str, human_digest: str = "") -> None:
+    values = {**_rows.values(session), "digest": digest, "human_digest": human_digest}
+    c.execute(sa.insert(anonymous_sessions), values)
+
+
+def by_cookie(c: Connection, digest: str, now: int) -> AnonymousSession | None:
+    """One whose browser shows this, and that has not ended."""
+    wanted = (anonymous_sessions.c.human_digest == digest, anonymous_sessions.c.expires_at > now)
+    return _rows.first(c.execute(sa.select(anonymous_sessions).where(*wanted)))
+
+
+def of_workspace(c: Connection, workspace_id: str) -> AnonymousSession | None:
+    mine = anonymous_sessions.c.workspace_id == workspace_id
+    return _rows.first(c.execute(sa.select(anonymous_sessions).where(mine)))
 
 
 def by_digest(c: Connection, digest: str, since: int) -> AnonymousSession | None:
@@ -32,17 +57,19 @@ def client_of(c: Connection, workspace_id: str, actor_id: str) -> str:
     return c.execute(sa.select(anonymous_sessions.c.client_id).where(*mine)).scalar() or ""
 
 
-def touch(c: Connection, workspace_id: str, session_id: str, at: int) -> None:
-    mine = (anonymous_sessions.c.workspace_id == workspace_id, anonymous_sessions.c.id == session_id)
-    c.execute(sa.update(anonymous_sessions).where(*mine).values(last_seen_at=at))
+def touch(c: Connection, workspace_id: str, at: int) -> None:
+    mine = anonymous_sessions.c.workspace_id == workspace_id
+    c.execute(sa.update(anonymous_sessions).where(mine).values(last_seen_at=at))
 
 
-def list_unused(c: Connection, since: int, idle_since: int) -> list[AnonymousSession]:
-    """Of all workspaces: each has one. Those that no one has used since, or in which nothing ever ran."""
+def list_lapsed(c: Connection, now: int, since: int, idle_since: int) -> list[AnonymousSession]:
+    """Of all workspaces: each has one. Those that have ended, that no one has used since, or in which nothing ever
+    ran."""
     sessions = anonymous_sessions.c
     ran = sa.exists().where(executions.c.workspace_id == sessions.workspace_id)
     idle = sa.and_(sessions.last_seen_at <= idle_since, ~ran)
-    query = sa.select(anonymous_sessions).where(sa.or_(sessions.last_seen_at <= since, idle))
+    ended = sessions.expires_at <= now
+    query = sa.select(anonymous_sessions).where(sa.or_(ended, sessions.last_seen_at <= since, idle))
     return _rows.every(c.execute(query))
 
 
@@ -88,7 +115,29 @@ def size(c: Connection, workspace_id: str, of: Collection[str] | None = None) ->
             content += artifacts.c.size
         query = sa.select(sa.func.coalesce(sa.func.sum(content), 0)).where(table.c.workspace_id == workspace_id)
         total += int(c.execute(query if of is None else query.where(owner.in_(of))).scalar_one())
+    return total if of is not None else total + size_of_sources(c, workspace_id)
+
+
+def size_of_sources(c: Connection, workspace_id: str) -> int:
+    """Bytes of the tools of its sources, and of the documents they were read from."""
+    parts: list[tuple[sa.Table, tuple[sa.Column[Any], ...]]] = [
+        (sources, (sources.c.config, sources.c.skipped)),
+        (tools, (tools.c.path, tools.c.description, tools.c.tags)),
+        (tool_versions, (tool_versions.c.input_schema, tool_versions.c.output_schema, tool_versions.c.binding)),
+        (definitions, (definitions.c.schema, definitions.c.links)),
+        (documents, (documents.c.content,)),
+    ]
+    total = 0
+    for table, texts in parts:
+        content = sum((_length(column) for column in texts), sa.literal(ROW))
+        query = sa.select(sa.func.coalesce(sa.func.sum(content), 0)).where(table.c.workspace_id == workspace_id)
+        total += int(c.execute(query).scalar_one())
     return total
+
+
+def count_sources(c: Connection, workspace_id: str) -> int:
+    mine = sources.c.workspace_id == workspace_id
+    return int(c.execute(sa.select(sa.func.count()).select_from(sources).where(mine)).scalar_one())
 
 
 def _length(column: sa.Column[Any]) -> sa.ColumnElement[int]:

@@ -38,6 +38,13 @@ def revoke(c: Connection, workspace_id: str, key_id: str, at: int) -> bool:
     return c.execute(sa.update(api_keys).where(*mine).values(revoked_at=at)).rowcount == 1
 
 
+def expire(c: Connection, workspace_id: str, key_id: str, at: int) -> bool:
+    """It is no longer needed. False for one that is revoked or has expired already."""
+    mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
+    live = sa.or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > at)
+    return c.execute(sa.update(api_keys).where(*mine, live).values(expires_at=at)).rowcount == 1
+
+
 def revoke_of_actor(c: Connection, workspace_id: str, actor_id: str, at: int) -> int:
     """How many there were."""
     mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.actor_id == actor_id, api_keys.c.revoked_at.is_(None))
@@ -48,6 +55,12 @@ def count_usable(c: Connection, workspace_id: str, actor_id: str, now: int) -> i
     unexpired = sa.or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now)
     mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.actor_id == actor_id, api_keys.c.revoked_at.is_(None))
     return int(c.execute(sa.select(sa.func.count()).select_from(api_keys).where(*mine, unexpired)).scalar_one())
+
+
+def of_toolkit(c: Connection, workspace_id: str, toolkit_id: str) -> list[Key]:
+    """Also those that were revoked."""
+    mine = (api_keys.c.workspace_id == workspace_id, api_keys.c.toolkit_id == toolkit_id)
+    return _rows.every(c.execute(sa.select(api_keys).where(*mine).order_by(api_keys.c.id)))
 
 
 def remove_of_actor(c: Connection, workspace_id: str, actor_id: str) -> None:

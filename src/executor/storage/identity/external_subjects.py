@@ -11,6 +11,7 @@ from executor.model.ids import new_id, now_ms
 from executor.storage.identity.invitations import listing as listed
 from executor.storage.tables.access import invitations
 from executor.storage.tables.core import accounts, actors, workspaces
+from executor.storage.upserts import insert_missing
 
 
 def agent(c: Connection, workspace_id: str, issuer: str, subject: str) -> tuple[Actor, bool] | None:
@@ -23,8 +24,10 @@ def agent(c: Connection, workspace_id: str, issuer: str, subject: str) -> tuple[
 def add_agent(c: Connection, workspace_id: str, issuer: str, subject: str, name: str) -> Actor:
     made = Actor(new_id("act"), workspace_id, "agent", name)
     row = {"id": made.id, "workspace_id": workspace_id, "kind": "agent", "name": name, "created_at": now_ms()}
-    c.execute(sa.insert(actors), {**row, "issuer": issuer, "subject": subject})
-    return made
+    if insert_missing(c, actors, {**row, "issuer": issuer, "subject": subject}):
+        return made
+    found = agent(c, workspace_id, issuer, subject)  # someone else has just added it
+    return found[0] if found is not None else made
 
 
 def count_agents(c: Connection, workspace_id: str) -> int:
@@ -52,8 +55,10 @@ def account(c: Connection, issuer: str, subject: str) -> tuple[Account, bool] | 
 def add_account(c: Connection, issuer: str, subject: str, name: str, email: str) -> Account:
     made = Account(new_id("acc"), name, email)
     row = {"id": made.id, "name": name, "email": email, "created_at": now_ms()}
-    c.execute(sa.insert(accounts), {**row, "issuer": issuer, "subject": subject})
-    return made
+    if insert_missing(c, accounts, {**row, "issuer": issuer, "subject": subject}):
+        return made
+    found = account(c, issuer, subject)  # someone else has just added it
+    return found[0] if found is not None else made
 
 
 def was_member(c: Connection, account_id: str) -> bool:

@@ -11,6 +11,7 @@ from executor.model.identity.actor import Account, Member
 from executor.model.identity.permissions import Role
 from executor.model.ids import new_id, now_ms
 from executor.storage.tables.core import accounts, actors, members, workspaces
+from executor.storage.upserts import insert_missing
 
 
 def listing(c: Connection, organization_id: str) -> list[Member]:
@@ -32,8 +33,9 @@ def get(c: Connection, organization_id: str, account_id: str) -> Member | None:
 
 
 def add(c: Connection, organization_id: str, account_id: str, role: Role) -> None:
+    """One who is a member already keeps the role they have."""
     row = {"organization_id": organization_id, "account_id": account_id, "role": role, "created_at": now_ms()}
-    c.execute(sa.insert(members), row)
+    insert_missing(c, members, row)
 
 
 def change(c: Connection, organization_id: str, account_id: str, role: Role) -> None:

@@ -13,6 +13,7 @@ from executor.model.identity.permissions import OPERATOR, ROLES, Role
 from executor.model.ids import new_id, now_ms
 from executor.storage.tables.access import api_keys
 from executor.storage.tables.core import accounts, actors, members, organizations, workspaces
+from executor.storage.upserts import insert_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,9 @@ class Tenancy:
 
 
 def provision(c: Connection) -> Tenancy:
-    """What the first start made, made now if this is the first start."""
+    """What the first start made, made now if this is the first start. Of several at once, one makes it."""
+    if c.dialect.name == "postgresql":
+        c.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('executor provision'))"))
     row = c.execute(sa.select(accounts).order_by(accounts.c.id).limit(1)).first()
     if row is None:
         _create(c)
@@ -124,8 +127,9 @@ def human(c: Connection, workspace_id: str, account_id: str, *, create: bool = T
 def add_actor(c: Connection, workspace_id: str, kind: ActorKind, name: str, account_id: str = "") -> Actor:
     made = Actor(new_id("act"), workspace_id, kind, name, account_id=account_id)
     row = {"id": made.id, "workspace_id": workspace_id, "account_id": account_id or None, "kind": kind, "name": name}
-    c.execute(sa.insert(actors), {**row, "created_at": now_ms()})
-    return made
+    if insert_missing(c, actors, {**row, "created_at": now_ms()}):
+        return made
+    return _actor(c, workspace_id, kind, account_id)  # someone else has just added it
 
 
 def _read(row: Any) -> Actor:

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from executor.model.identity.actor import Organization, Place, Workspace
 from executor.model.ids import new_id, now_ms
 from executor.storage.tables.core import accounts, members, organizations, workspaces
+from executor.storage.upserts import lock_row
 
 
 def of_account(c: Connection, account_id: str) -> list[Place]:
@@ -47,6 +48,15 @@ def create_organization(c: Connection, name: str) -> Organization:
     made = Organization(new_id("org"), name)
     c.execute(sa.insert(organizations), {"id": made.id, "name": name, "created_at": now_ms()})
     return made
+
+
+def lock_organization(c: Connection, organization_id: str) -> None:
+    """For what must be true of all of its members or workspaces together, such as that one of them is an owner."""
+    lock_row(c, organizations, organization_id)
+
+
+def lock(c: Connection, workspace_id: str) -> None:
+    lock_row(c, workspaces, workspace_id)
 
 
 def rename(c: Connection, organization_id: str, workspace_id: str, name: str) -> bool:

@@ -23,7 +23,26 @@ api_keys = sa.Table(
     sa.Column("expires_at", sa.BigInteger),
     sa.Column("last_used_at", sa.BigInteger),
     sa.Column("revoked_at", sa.BigInteger),
+    sa.Column("toolkit_id", sa.String, nullable=False, default="", server_default=""),  # the only one it reaches
     sa.Index(None, "workspace_id", "id"),
+)
+
+# A named, narrowed view of the catalog.
+toolkits = sa.Table(
+    "toolkits",
+    metadata,
+    sa.Column("id", sa.String, primary_key=True),
+    workspace_column(),
+    sa.Column("slug", sa.String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("patterns", sa.Text, nullable=False),
+    sa.Column("policies", sa.Text, nullable=False),
+    sa.Column("pass_through", sa.Text, nullable=False),
+    sa.Column("created_by", sa.String, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("workspace_id", "slug"),
 )
 
 # A browser that has signed in, and the links that let one sign in once.
@@ -94,6 +113,10 @@ anonymous_sessions = sa.Table(
     sa.Column("digest", sa.String, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("last_seen_at", sa.BigInteger, nullable=False),
+    # Of the browser that it was started in, if it was.
+    sa.Column("human_id", sa.String, nullable=False, default="", server_default=""),
+    sa.Column("human_digest", sa.String, nullable=False, default="", server_default=""),
+    sa.Column("expires_at", sa.BigInteger),
 )
 
 # Keys that seal values, each sealed itself by the master key, which is never in the database.

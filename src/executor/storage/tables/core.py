@@ -17,6 +17,10 @@ metadata = sa.MetaData(
 SERIAL = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
+# Of accounts and actors that an outside issuer vouches for: the others have neither issuer nor subject.
+VOUCHED = sa.text("issuer != ''")
+
+
 def workspace_column() -> sa.Column[str]:
     return sa.Column("workspace_id", sa.String, sa.ForeignKey("workspaces.id"), nullable=False)
 
@@ -32,6 +36,7 @@ accounts = sa.Table(
     sa.Column("subject", sa.String, nullable=False, default="", server_default=""),
     sa.Column("disabled_at", sa.BigInteger),
     sa.Index(None, "issuer", "subject"),
+    sa.Index("uq_accounts_subject", "issuer", "subject", unique=True, sqlite_where=VOUCHED, postgresql_where=VOUCHED),
 )
 
 organizations = sa.Table(
@@ -62,6 +67,7 @@ workspaces = sa.Table(
     sa.Column("policy_revision", sa.Integer, nullable=False, default=0),
     sa.Column("catalog_revision", sa.Integer, nullable=False, default=0),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Index("uq_workspaces_name", "organization_id", "name", unique=True),
 )
 
 actors = sa.Table(
@@ -78,6 +84,14 @@ actors = sa.Table(
     sa.Column("subject", sa.String, nullable=False, default="", server_default=""),
     sa.Column("revoked_at", sa.BigInteger),
     sa.Index(None, "workspace_id", "issuer", "subject"),
+    sa.Index("uq_actors_account", "workspace_id", "account_id", "kind", unique=True),
+    sa.Index(
+        "uq_actors_subject",
+        *("workspace_id", "issuer", "subject"),
+        unique=True,
+        sqlite_where=VOUCHED,
+        postgresql_where=VOUCHED,
+    ),
 )
 
 sources = sa.Table(
@@ -96,6 +110,7 @@ sources = sa.Table(
     sa.Column("skipped", sa.Text, nullable=False, default="[]"),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("refreshed_at", sa.BigInteger, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False, default=0, server_default="0"),  # rises with every change
     sa.UniqueConstraint("workspace_id", "namespace"),
 )
 
@@ -113,7 +128,21 @@ tools = sa.Table(
     sa.Column("tags", sa.Text, nullable=False),
     sa.Column("deprecated", sa.Boolean, nullable=False),
     sa.Column("schema_digest", sa.String, nullable=False),
+    sa.Column("held", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index(None, "workspace_id", "path"),
+)
+
+# Tools, by the source's own paths, whose change no one has accepted yet (`offered`), and those that are gone: if one
+# comes back as something else, that is a change too. `before` is the definition that was in use.
+tool_reviews = sa.Table(
+    "tool_reviews",
+    metadata,
+    sa.Column("source_id", sa.String, sa.ForeignKey("sources.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("path", sa.String, primary_key=True),
+    workspace_column(),
+    sa.Column("before", sa.Text),
+    sa.Column("offered", sa.Text),
+    sa.Column("since", sa.BigInteger, nullable=False),
 )
 
 listings = sa.Table(
@@ -215,6 +244,10 @@ declarations = sa.Table(
     sa.Column("applied_at", sa.BigInteger, nullable=False),
 )
 
+# Partial indexes: on SQLite nothing is owned, and next to nothing is queued. Queries must use these very words.
+OWNED = sa.text("owner != ''")
+QUEUED = sa.text("status = 'queued'")
+
 executions = sa.Table(
     "executions",
     metadata,
@@ -239,6 +272,14 @@ executions = sa.Table(
     sa.Column("artifact_id", sa.String),
     sa.Column("client_id", sa.String, nullable=False, server_default=""),
     sa.Column("client_name", sa.String, nullable=False, server_default=""),
+    # Where several processes share the database: who runs it, how often it was queued, how often its process was lost.
+    sa.Column("owner", sa.String, nullable=False, default="", server_default=""),
+    sa.Column("segment", sa.Integer, nullable=False, default=0, server_default="0"),
+    sa.Column("attempts", sa.Integer, nullable=False, default=0, server_default="0"),
+    sa.Column("typecheck", sa.String, nullable=False, default="", server_default=""),
+    sa.Column("toolkit_id", sa.String, nullable=False, server_default=""),
+    sa.Index("ix_executions_owner", "owner", sqlite_where=OWNED, postgresql_where=OWNED),
+    sa.Index("ix_executions_queued", "workspace_id", "actor_id", "id", sqlite_where=QUEUED, postgresql_where=QUEUED),
     sa.Index(None, "workspace_id", "id"),
     sa.Index(None, "workspace_id", "status", "id"),
     sa.Index(None, "workspace_id", "actor_id", "id"),
@@ -306,12 +347,13 @@ chunks = sa.Table(
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
 
+# Of a call of an execution, or of what the agent of a session wants to do.
 interactions = sa.Table(
     "interactions",
     metadata,
     sa.Column("id", sa.String, primary_key=True),
     workspace_column(),
-    sa.Column("execution_id", sa.String, sa.ForeignKey("executions.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("execution_id", sa.String, sa.ForeignKey("executions.id", ondelete="CASCADE")),
     sa.Column("call_seq", sa.Integer, nullable=False),
     sa.Column("kind", sa.String, nullable=False),
     sa.Column("status", sa.String, nullable=False),
@@ -326,7 +368,10 @@ interactions = sa.Table(
     sa.Column("used", sa.Boolean, nullable=False, default=False),
     sa.Column("settled_from", sa.String, nullable=False, default="", server_default=""),
     sa.Column("scope", sa.String, nullable=False, default="", server_default=""),
+    sa.Column("session_id", sa.String, sa.ForeignKey("agent_sessions.id", ondelete="CASCADE")),
+    sa.Column("number", sa.Integer, nullable=False, default=0, server_default="0"),  # its place in the execution
     sa.Index(None, "execution_id", "call_seq"),
+    sa.Index(None, "session_id", "status"),
     sa.Index(None, "workspace_id", "id"),
     sa.Index(None, "workspace_id", "status", "id"),
     sa.Index(None, "status", "expires_at"),
@@ -351,6 +396,7 @@ events = sa.Table(
 
 # For SQLite, which else walks the events of all workspaces once statistics say that most are of one.
 BY_WORKSPACE = "INDEXED BY ix_events_workspace_id_id"
+BY_TYPE = "INDEXED BY ix_events_workspace_id_type_id"
 
 # A client's own name for something it submitted, so that sending it again finds what it started the first time.
 submissions = sa.Table(

@@ -16,42 +16,68 @@ from executor.daemon.wiring.executor import Executor
 from executor.errors import ExecutorError
 from executor.surfaces.api import oauth_pages
 from executor.surfaces.api.context import EdgeRoute, needs
+from executor.surfaces.api.idempotency import Answers
 from executor.surfaces.api.json_response import answer
-from executor.surfaces.api.routes import audit, configuration, policies, status, well_known
-from executor.surfaces.api.routes.catalog import catalog, source_history, sources, templates, tools
-from executor.surfaces.api.routes.credentials import connections, oauth, secrets
+from executor.surfaces.api.routes import audit, configuration, policies, status, toolkits, webhooks, well_known
+from executor.surfaces.api.routes.catalog import (
+    catalog,
+    inspection,
+    source_history,
+    source_reviews,
+    source_settings,
+    sources,
+    templates,
+    tools,
+)
+from executor.surfaces.api.routes.credentials import connections, model_keys, oauth, secrets
 from executor.surfaces.api.routes.executions import artifacts, events, executions, interactions
-from executor.surfaces.api.routes.identity import anonymous, auth, clients, keys, members, oidc, workspaces
+from executor.surfaces.api.routes.identity import anonymous, auth, clients, keys, members, oidc, visitors, workspaces
+from executor.surfaces.api.routes.sessions import changes as session_changes
+from executor.surfaces.api.routes.sessions import messages as session_messages
+from executor.surfaces.api.routes.sessions import prompts, sessions, terminals
 from executor.surfaces.http import problems
 from executor.surfaces.http.guard import Edge
 from executor.surfaces.http.long_wait import LongWaits
 
+DEFAULT_ADDRESS = "http://127.0.0.1:8788"  # in a document that no daemon serves
 NOUNS = (
     executions,
     artifacts,
     interactions,
     sources,
+    source_settings,
     source_history,
+    source_reviews,
     templates,
     tools,
     catalog,
+    inspection,
     policies,
+    toolkits,
     configuration,
     events,
     audit,
     status,
     secrets,
+    model_keys,
     oauth,
     oauth_pages,
     connections,
     auth,
     oidc,
     well_known,
+    webhooks,
     anonymous,
+    visitors,
     keys,
     clients,
     workspaces,
     members,
+    session_messages,
+    sessions,
+    prompts,
+    session_changes,
+    terminals,
 )
 
 
@@ -72,6 +98,7 @@ def create_app(executor: Executor, held: LongWaits) -> FastAPI:
     )
     app.state.streams = held
     app.state.executor = executor
+    app.state.answers = Answers()
     for noun in NOUNS:
         app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
     app.router.add_api_route("/v1/openapi.json", document, include_in_schema=False, route_class_override=EdgeRoute)
@@ -88,13 +115,10 @@ async def document(request: Request) -> Response:
 
 
 def describe_api(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document plus what it can't know: the bearer tokens that the guard asks for."""
+    """Written when someone first requests it: few do."""
     if app.openapi_schema is None:
-        for route in app.routes:
-            if isinstance(route, EdgeRoute):
-                route.describe_answer()
-        app.openapi_schema = FastAPI.openapi(app)
-        components = app.openapi_schema.setdefault("components", {})
-        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        app.openapi_schema["security"] = [{"token": []}]
+        from executor.surfaces.api.openapi.document import write_document
+
+        executor: Executor | None = app.state.executor
+        app.openapi_schema = write_document(app, executor.settings.address if executor else DEFAULT_ADDRESS)
     return app.openapi_schema

@@ -18,6 +18,7 @@ from executor.errors import Forbidden, InvalidRequest
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import Permission
 from executor.policy.visibility import Visibility
+from executor.surfaces.api.idempotency import create_once
 from executor.surfaces.api.json_response import Answer
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits
@@ -54,7 +55,11 @@ def hint(name: str, names: list[str]) -> str:
 
 F = TypeVar("F", bound=Callable[..., Any])
 # credential: anyone who is known · human: someone at a terminal or a browser of theirs, not a program with a key
-Need = Permission | Literal["credential", "human"]
+# stranger: the browser of an anonymous workspace
+Need = Permission | Literal["credential", "human", "stranger"]
+
+
+TOOLKIT_HINT = "a key of a toolkit runs code and finds tools; use `executor` in a terminal for all else"
 
 
 class Context(StrictRequest):
@@ -85,7 +90,7 @@ async def visibility_for(here: Context) -> Visibility | None:
     return (
         None
         if here.actor.may("administer")
-        else await here.executor.policies.visibility(here.workspace_id, here.actor.id)
+        else await here.executor.policies.visibility(here.workspace_id, here.actor.id, here.actor.toolkit_id)
     )
 
 
@@ -99,6 +104,13 @@ def needs(*any_of: Need) -> Callable[[F], F]:
     return mark
 
 
+def within_toolkit(endpoint: F) -> F:
+    """Mark an endpoint that keys of a toolkit may use: it shows and reaches nothing outside of that. All others are
+    closed to them."""
+    endpoint.is_narrowed = True  # type: ignore[attr-defined]
+    return endpoint
+
+
 def public(endpoint: F) -> F:
     """Mark an endpoint that shows nothing and needs no one."""
     endpoint.needs = None  # type: ignore[attr-defined]
@@ -108,6 +120,8 @@ def public(endpoint: F) -> F:
 def meets(actor: Actor, need: Need) -> bool:
     if need == "credential":
         return True
+    if need == "stranger":
+        return actor.via == "anonymous_browser"
     return actor.is_in_person if need == "human" else actor.may(need)
 
 
@@ -136,27 +150,42 @@ class EdgeRoute(APIRoute):
         found: tuple[Need, ...] | None = self.endpoint.needs  # type: ignore[attr-defined]
         return found
 
+    @property
+    def takes_key(self) -> bool:
+        """Whether it takes an `Idempotency-Key`."""
+        return getattr(self.endpoint, "creates", False)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
         if not hasattr(self.endpoint, "needs"):
             raise TypeError(f"{self.path} does not declare its permission")
         any_of = self.needs
+        is_narrowed = getattr(self.endpoint, "is_narrowed", False)
         known = frozenset(names_of(self.dependant.query_params))
         # What is not in the document is called by other services, which may add what they like.
         strict = self.include_in_schema
+        creates = self.takes_key
 
         async def handle(request: Request) -> Response:
             declare_needs(any_of or ())
             if any_of is not None and not any(meets(request.scope[ACTOR], need) for need in any_of):
                 raise refusal(any_of, request.scope[ACTOR])
+            if any_of is not None and request.scope[ACTOR].toolkit_id and not is_narrowed:
+                raise Forbidden("permission denied: this key reaches only its toolkit", hint=TOOLKIT_HINT)
             if strict:
                 refuse_unknown(request, known)
-            return await handler(Context(request.scope, request.receive))
+            here = Context(request.scope, request.receive)
+            return await create_once(here, handler) if creates else await handler(here)
 
         return handle
 
 
 def refusal(any_of: tuple[Need, ...], actor: Actor) -> Forbidden:
+    if any_of == ("stranger",):
+        return Forbidden(
+            "permission denied: this is only for the browser of an anonymous workspace",
+            hint="the sign-in page opens one, where the setting `anonymous` allows it",
+        )
     what = "a person" if any_of == ("human",) else f"`{'` or `'.join(any_of)}`"
     if meets(actor, "human"):
         return Forbidden(

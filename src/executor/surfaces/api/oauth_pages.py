@@ -108,9 +108,12 @@ async def client(here: Context) -> Response:
 
 
 def back(done: Connected) -> str:
-    """To the interaction that the login was started for, which says how its execution continues."""
+    """To the interaction that the login was started for, which says how its execution continues; or to the source,
+    whose tools can be read now."""
     if done.interaction_id:
         return f"/connect/{quote(done.interaction_id, safe='')}"
+    if done.source.known_keys.get("unread"):
+        return f"/sources/add?connected={quote(done.source.namespace, safe='')}"
     return f"/sources/{quote(done.source.namespace, safe='')}/edit"
 
 

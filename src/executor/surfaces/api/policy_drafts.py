@@ -11,7 +11,7 @@ from executor.model.tool import Tool
 from executor.policy.drafts import draft
 from executor.surfaces.api.context import Context
 from executor.surfaces.api.schemas.requests import PolicyDraft
-from executor.surfaces.views.policies import MatchesView
+from executor.surfaces.views.catalog.policies import MatchesView
 
 SHOWN = 20
 

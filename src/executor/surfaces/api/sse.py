@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from executor.execution import history
-from executor.model.event import ENDINGS, Batch
+from executor.model.event import ENDINGS, Batch, Event
 from executor.surfaces.api.context import Context
 from executor.surfaces.api.json_response import Answer, answer
 from executor.surfaces.http.open_requests import abort, current
@@ -28,6 +28,7 @@ from executor.surfaces.views.events import EventPage, event_view
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
 TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"  # whole, or ending in `.*`
+PAGE = 500
 MOST = 2**63 - 1  # what a database can compare with
 After = Annotated[int, Query(ge=0, le=MOST)]
 Types = Annotated[list[Annotated[str, StringConstraints(max_length=100, pattern=TYPE)]], Query(max_length=20)]
@@ -38,9 +39,10 @@ async def events_answer(
     here: Context, execution_id: str | None, *, after: int, limit: int, types: Sequence[str] = ()
 ) -> Answer[EventPage] | EventStream:
     if wants_stream(here):
+        has_ended = False
         if execution_id is not None:
-            await history.find(here.executor.database, here.actor, execution_id)
-        return EventStream(here, execution_id, after)
+            has_ended = (await history.find(here.executor.database, here.actor, execution_id)).is_final
+        return EventStream(here, execution_id, after, has_ended=has_ended)
     found = await history.read_events(
         here.executor.database, here.actor, execution_id, types=types, after=after, limit=limit
     )
@@ -48,15 +50,15 @@ async def events_answer(
     return answer({"items": items, "next": found[-1].id if len(found) == limit else None})
 
 
-class EventStream(Response):
+class LiveStream(Response):
+    """Sends what `_chunks` yields, until the client or its credential is gone, or the daemon stops."""
+
     media_type = "text/event-stream"
 
-    def __init__(self, here: Context, execution_id: str | None, after: int) -> None:
+    def __init__(self, here: Context) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._here = here
-        self._execution_id = execution_id
-        self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         held, request, waker = self._here.long_waits, current(), asyncio.Event()
@@ -84,8 +86,22 @@ class EventStream(Response):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    def _chunks(self, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> AsyncGenerator[bytes, None]:
+        """`waker` is set when one of `ends` has come."""
+        raise NotImplementedError
+
+
+class EventStream(LiveStream):
+    def __init__(self, here: Context, execution_id: str | None, after: int, *, has_ended: bool) -> None:
+        super().__init__(here)
+        self._execution_id = execution_id
+        self._after = after
+        self._had_ended = has_ended
+
     async def _chunks(self, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> AsyncGenerator[bytes, None]:
         yield b": connected\n\n"
+        if await self._is_over():
+            return
         follower = self._here.executor.feed.follow(
             self._here.workspace_id, execution_id=self._execution_id, after=self._after, waker=waker
         )
@@ -95,16 +111,30 @@ class EventStream(Response):
                     if any(end.done() for end in ends) or await current().has_ended():
                         return
                     if batch.events:
+                        self._after = batch.events[-1].id
                         yield render(batch)
                         if self._execution_id and any(event.type in ENDINGS for event in batch.events):
                             return
                     elif await self._has_ended():
+                        # It may have ended since the follower looked, so its last events are read here.
+                        while rest := await self._read_rest():
+                            self._after = rest[-1].id
+                            yield render(Batch(rest))
                         return
                     else:
                         yield b": heartbeat\n\n"
 
-    async def _has_ended(self) -> bool:
+    async def _is_over(self) -> bool:
         """A reader that is already past the last event of a finished execution has nothing to wait for."""
+        return self._had_ended and not await self._read_rest(1)
+
+    async def _read_rest(self, limit: int = PAGE) -> list[Event]:
+        here = self._here
+        return await history.read_events(
+            here.executor.database, here.actor, self._execution_id, after=self._after, limit=limit
+        )
+
+    async def _has_ended(self) -> bool:
         here, execution_id = self._here, self._execution_id
         return execution_id is not None and await history.has_ended(here.executor.database, here.actor, execution_id)
 

@@ -6,17 +6,26 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from executor.daemon import control
 from executor.daemon.control import Running
-from executor.errors import DaemonUnreachable, DataDirectoryUnusable, ExecutorError, InvalidRequest
+from executor.daemon.local_credential import token, workspace_header
+from executor.errors import DaemonUnreachable, ExecutorError
 from executor.settings import Settings
 from executor.surfaces.cli.output import say
 from executor.surfaces.http.client import Answer, Connection, WireError
 
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
 ANSWER_SECONDS = 120.0
+# By the code of a refusal, if the variable decides who is asking.
+TOKEN_HINTS = {
+    "unauthorized": "EXECUTOR_TOKEN is unknown, expired or revoked; unset or replace it",
+    "forbidden": "EXECUTOR_TOKEN decides who you are here: a token of an agent or a key can't do what a person can",
+}
 
 
 class Refused(ExecutorError):
@@ -26,8 +35,9 @@ class Refused(ExecutorError):
         known = ("type", "title", "status", "detail", "code", "hint", "instance")
         details = {str(name): value for name, value in problem.items() if name not in (*known, "message")}
         message = str(problem.get("detail") or problem.get("title") or f"the daemon answered with status {status}")
-        super().__init__(message, hint=str(problem.get("hint") or ""), **details)
         self.reported = str(problem.get("code") or "internal")
+        hint = TOKEN_HINTS.get(self.reported) if os.environ.get("EXECUTOR_TOKEN") else None
+        super().__init__(message, hint=hint or str(problem.get("hint") or ""), **details)
 
 
 class Client:
@@ -56,14 +66,27 @@ class Client:
     def delete(self, path: str) -> Any:
         return self.request("DELETE", path)
 
-    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Iterator[str]:
-        """An answer of JSON lines as they come; `seconds` are for each silence."""
+    def lines(self, path: str, *, seconds: float = ANSWER_SECONDS, accept: str = "*/*") -> Iterator[str]:
+        """An answer of lines as they come; `seconds` are for each silence."""
         with self._reach(seconds, once=True) as connection:
-            answer = connection.follow("GET", path, self._headers(), None, seconds=seconds)
+            headers = self._headers({"Accept": accept})
+            answer = connection.follow("GET", path, headers, None, seconds=seconds)
             if isinstance(answer, Answer):
                 _value(answer)
                 raise WireError("the response is not a stream")
             yield from (line.decode() for line in answer)
+
+    def open_socket(self, path: str) -> ClientConnection:
+        """A WebSocket. What it needs takes long to import, and few commands need it."""
+        from websockets.exceptions import InvalidStatus
+        from websockets.sync.client import connect as open_socket
+
+        address = f"{self.running.base_url.replace('http', 'ws', 1)}{path}"
+        try:
+            return open_socket(address, additional_headers=self._headers(), compression=None, max_size=None, proxy=None)
+        except InvalidStatus as error:
+            _value(Answer(error.response.status_code, bytes(error.response.body or b"")))
+            raise WireError("the response is not a WebSocket") from None
 
     def raw(self, path: str, *, seconds: float = ANSWER_SECONDS) -> Answer:
         """An answer as it came, with its headers."""
@@ -151,14 +174,6 @@ class Client:
         )
 
 
-def workspace_header() -> dict[str, str]:
-    """The workspace to act in, when it is not the default one."""
-    wanted = os.environ.get("EXECUTOR_WORKSPACE", "").strip()
-    if wanted and not (wanted.isascii() and wanted.isprintable()):
-        raise InvalidRequest("EXECUTOR_WORKSPACE is not a workspace ID", hint="see `executor workspaces list`")
-    return {"X-Executor-Workspace": wanted} if wanted else {}
-
-
 def segment(text: str) -> str:
     """One segment of a URL path, whatever the user typed."""
     return quote(text, safe="")
@@ -174,26 +189,6 @@ def connect(settings: Settings | None = None) -> Client:
 def connect_if_running(settings: Settings) -> Client | None:
     running = control.find(settings)
     return Client(settings, running, token(settings)) if running else None
-
-
-def token(settings: Settings) -> str:
-    """The operator's, unless the caller was given another one to act with."""
-    if given := given_token():
-        return given
-    try:
-        return settings.operator_token_file.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataDirectoryUnusable(
-            f"the operator token {settings.operator_token_file} can't be read: {error}",
-            hint="run as the user who started the daemon, or set EXECUTOR_TOKEN",
-        ) from error
-
-
-def given_token() -> str:
-    given = os.environ.get("EXECUTOR_TOKEN", "").strip()
-    if not given.isascii() or not given.isprintable():
-        raise DataDirectoryUnusable("EXECUTOR_TOKEN is not a token", hint="unset it, or copy the token again")
-    return given
 
 
 def _say_progress(text: str) -> None:

@@ -19,7 +19,7 @@ MEANINGS = {
     COMPLETED: "the execution completed, or the command succeeded",
     FAILED: "the execution failed or was cancelled, or the command failed",
     USAGE: "usage error: an unknown command or option, a missing file, empty code, an unknown language",
-    PAUSED: "the execution is paused and needs a decision by a person",
+    PAUSED: "the execution is paused, or the task of a session is waiting, and needs a decision by a person",
     DENIED: "the execution failed because a call was denied",
     UNREACHABLE: "the daemon is not running, could not be started or does not answer",
     INTERRUPTED: "interrupted by Ctrl-C; a submitted execution keeps running",

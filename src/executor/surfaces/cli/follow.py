@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from executor.errors import DaemonUnreachable
 from executor.surfaces.cli import exit_codes
+from executor.surfaces.cli.browser import is_for_browser, open_interaction
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.output import (
     clean,
@@ -82,6 +83,7 @@ class ExecutionFollower:
                 self._show_logs(view)
                 if view["status"] == "paused" and self.ask:
                     pending = view.get("interactions") or []
+                    self._open(one for one in pending if one["id"] not in self._asked)
                     self._asked |= {one["id"] for one in pending}
                     if not decide_all(self.client, pending):
                         break
@@ -91,6 +93,12 @@ class ExecutionFollower:
             except KeyboardInterrupt:
                 self.interrupted = True
         return view
+
+    def _open(self, pending: Iterable[dict[str, Any]]) -> None:
+        """Each once: people may settle them in the browser or here."""
+        for one in pending:
+            if is_for_browser(one):
+                open_interaction(self.client, one)
 
     def _wait(self, execution_id: str) -> dict[str, Any]:
         path = f"/v1/executions/{segment(execution_id)}"
@@ -153,7 +161,8 @@ def show_failure(view: dict[str, Any]) -> None:
         say(f"    {line}")
     if stack := error.get("stack"):
         say(f"| {quote_remote(stack)}")
-    if hint := error.get("hint"):
+    # What a denial says to an agent is nothing to the person who denied it.
+    if (hint := error.get("hint")) and (error.get("code") != "denied" or os.environ.get("EXECUTOR_TOKEN")):
         say(f"hint: {quote_remote(with_program(hint))}")
     say(f"execution {clean(view['executionId'])}")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from executor.errors import ExecutorError
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.options import JSON
 from executor.surfaces.cli.output import emit_json, error_object, program, say, show_error
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class SuggestingGroup(click.Group):
@@ -30,7 +33,7 @@ class SuggestingGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         names = self.list_commands(ctx)
-        if args and args[0] not in names and not args[0].startswith("-"):
+        if not ctx.resilient_parsing and args and args[0] not in names and not args[0].startswith("-"):
             raise click.UsageError(f"No such command {args[0]!r}.{_suggestion(args[0], names)}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -46,8 +49,11 @@ def _suggestion(name: str, names: list[str]) -> str:
 COMMANDS = {
     "up": "Start the daemon.",
     "down": "Stop the daemon; running work is parked.",
+    "serve": "Serve the API, MCP and the web UI on PostgreSQL; workers run the code.",
+    "worker": "Run code that other processes on the same PostgreSQL database accept.",
     "status": "Show whether the daemon is running and what is connected.",
     "doctor": "Check this installation and suggest fixes.",
+    "db": "Migrate, check and copy the database.",
     "demo": "Try Executor end to end with a sample API.",
     "call": "Run code that calls tools.",
     "check": "Check code against the connected tools.",
@@ -58,13 +64,16 @@ COMMANDS = {
     "sources": "Connect and manage sources: APIs, GraphQL and MCP servers.",
     "connections": "Manage the credentials of sources.",
     "secrets": "Store and rotate secrets (write-only).",
+    "sessions": "Run coding agents in isolated processes.",
     "tools": "Find tools and read their signatures.",
     "policies": "Manage policies: allow, require approval or deny.",
+    "toolkits": "Manage toolkits: parts of the catalog with keys and an address of their own.",
     "config": "Check, compare and apply a file of sources, policies and more.",
+    "webhooks": "Send signed messages to other services when something happens.",
     "audit": "Show, verify and export the audit log.",
     "web": "Open the web UI, signed in.",
     "login": "Sign in with a browser, using a one-time link.",
-    "connect": "Print the configuration for an MCP client.",
+    "connect": "Connect an MCP client: find its configuration, change it, check it.",
     "keys": "Manage API keys.",
     "agents": "Manage agents and their tokens.",
     "anonymous": "Manage sessions of anonymous agents.",
@@ -73,17 +82,21 @@ COMMANDS = {
     "members": "Manage members and their roles.",
     "invitations": "Invite people to the organization.",
     "runtime": "Run a sandbox host for a daemon on another machine.",
+    "session-host": "Run the executor process of one agent session, until it is shut down.",
     "mcp": "Serve MCP over standard input and output.",
+    "completion": "Print a script that completes commands, options and names in your shell.",
     "version": "Print the version.",
 }
 # The folder that a command's module is in. The others are beside these folders.
 FOLDERS = {
-    "daemon": ("up", "down", "status", "doctor", "runtime"),
+    "daemon": ("up", "down", "serve", "worker", "status", "doctor", "db", "runtime", "session-host"),
     "executions": ("call", "check", "resume", "approvals", "executions", "artifacts"),
     "catalog": ("sources", "tools"),
+    "sessions": ("sessions",),
     "credentials": ("connections", "secrets"),
     "identity": ("login", "keys", "agents", "anonymous", "workspaces", "organizations", "members", "invitations"),
 }
+COMPLETE = "_EXECUTOR_COMPLETE"  # how the script of `executor completion` asks
 CALL_SHAPED = ("call", "resume")
 
 
@@ -95,8 +108,17 @@ class LazyGroup(SuggestingGroup):
         if cmd_name not in COMMANDS:
             return None
         folder = next((f".{name}" for name, commands in FOLDERS.items() if cmd_name in commands), "")
-        command: click.Command = import_module(f"executor.surfaces.cli.commands{folder}.{cmd_name}").command
+        command: click.Command = import_module(
+            f"executor.surfaces.cli.commands{folder}.{cmd_name.replace('-', '_')}"
+        ).command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Without importing each of them."""
+        from click.shell_completion import CompletionItem
+
+        commands = [CompletionItem(name, help=about) for name, about in COMMANDS.items() if name.startswith(incomplete)]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -117,19 +139,30 @@ def group(name: str) -> SuggestingGroup:
     return SuggestingGroup(name, help=COMMANDS[name])
 
 
+def add_group(outer: click.Group, inner: click.Group) -> None:
+    """A group inside a group: the commands in it take `--json`, and not the group itself."""
+    click.Group.add_command(outer, inner)
+
+
 def run(arguments: Sequence[str]) -> int:
     machine = "--json" in _before_dashes(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        code = _invoke(arguments, machine=machine)
+        code = _complete(wanted) if (wanted := os.environ.get(COMPLETE)) else _invoke(arguments, machine=machine)
         sys.stdout.flush()
     except BrokenPipeError:
         # Anyone who read our output has left; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exit_codes.FAILED
     return code
+
+
+def _complete(instruction: str) -> int:
+    from executor.surfaces.cli.completion import answer
+
+    return answer(cli, instruction)
 
 
 def _invoke(arguments: Sequence[str], *, machine: bool) -> int:

@@ -95,6 +95,10 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
     )
 
 
+def count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def facts(pairs: Sequence[tuple[str, Any]]) -> str:
     shown = [(name, clean(_cell(value))) for name, value in pairs if value not in (None, "", [], {})]
     width = max((len(name) for name, _ in shown), default=0)
@@ -104,11 +108,11 @@ def facts(pairs: Sequence[tuple[str, Any]]) -> str:
 def show_error(error: ExecutorError) -> None:
     say(f"error: {quote_remote(error.message)}")
     if error.hint:
-        say(f"hint: {quote_remote(with_program(error.hint))}")
+        say(f"hint: {quote_remote(with_flags(with_program(error.hint)))}")
 
 
 def error_object(error: ExecutorError) -> dict[str, Any]:
-    return {"code": code_of(error), "message": error.message, "hint": error.hint, **error.details}
+    return {"code": code_of(error), "message": error.message, "hint": with_flags(error.hint), **error.details}
 
 
 def program() -> str:
@@ -128,6 +132,35 @@ def program() -> str:
 def with_program(text: str) -> str:
     """Hints name commands as `executor …`; here they become what works for this reader."""
     return text.replace("`executor ", f"`{program()} ")
+
+
+# Hints name fields of the API; this is what the reader of a terminal passes instead.
+OPTIONS = {
+    "allowServer": "--allow-server",
+    "baseUrl": "--base-url",
+    "clientId": "--client-id",
+    "confirmServers": "--confirm-server",
+    "consent": "--yes",
+    "cwd": "--cwd",
+    "drop": "--yes",
+    "force": "--force",
+    "inheritRules": "--inherit-rules",
+    "kind": "--kind",
+    "name": "--name",
+    "namespace": "--namespace",
+    "replace": "--replace",
+    "repository": "--repository",
+    "scopes": "--scope",
+    "unixUser": "--unix-user",
+}
+_FIELD = re.compile(r"`(?:variables\.([^`\s]+)|([A-Za-z]+))`")
+
+
+def with_flags(text: str) -> str:
+    def flag(match: re.Match[str]) -> str:
+        return f"--variable {match[1]}=VALUE" if match[1] else OPTIONS.get(match[2], match[0])
+
+    return _FIELD.sub(flag, text)
 
 
 def interactive() -> bool:

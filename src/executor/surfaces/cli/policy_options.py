@@ -15,6 +15,7 @@ from executor.surfaces.cli.output import clean, table
 ACTIONS = ("allow", "require_approval", "deny")
 EFFECTS = ("read", "write", "destructive")
 TESTS = {"=": "equals", "<=": "at_most", ">=": "at_least", "~": "matches", "in": "one_of"}
+AGENTS = "agent."  # what coding agents ask for in sessions: no source has these tools
 _WHEN = re.compile(r"(?P<path>(?:/(?:[^\s=<>~]|~[01])*)?)\s*(?P<sign><=|>=|=|~|\bin\b)\s*(?P<value>.*)", re.DOTALL)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,7 +51,10 @@ def condition(text: str) -> dict[str, Any]:
     """A value that is JSON is taken as that, anything else as text: `/n=5` is a number, `/n="5"` is not."""
     found = _WHEN.fullmatch(text.strip())
     if found is None:
-        raise InvalidRequest(f"--when {text!r} is not valid", hint="for example: --when '/owner=acme'")
+        why = (
+            "an argument's path begins with /" if not text.strip().startswith("/") else "=, <=, >=, ~ or in is missing"
+        )
+        raise InvalidRequest(f"--when {text!r} is not valid: {why}", hint="for example: --when '/owner=acme'")
     test, value = TESTS[found["sign"]], found["value"].strip()
     if test == "matches":
         return {"path": found["path"], "test": test, "value": value}
@@ -73,6 +77,8 @@ def policy_table(policies: Sequence[dict[str, Any]]) -> str:
 
 
 def reach(policy: dict[str, Any]) -> str:
+    if policy["pattern"].startswith(AGENTS) and not policy.get("matches"):
+        return "coding agents"
     if policy.get("retiredAt"):
         return "retired: its source was removed"
     if excluded := policy.get("excludedNames"):
@@ -80,8 +86,10 @@ def reach(policy: dict[str, Any]) -> str:
     return f"none: {policy['shadowedBy']} comes first" if policy.get("shadowedBy") else str(policy.get("matches", ""))
 
 
-def describe_matches(matches: dict[str, Any]) -> str:
+def describe_matches(matches: dict[str, Any], pattern: str = "") -> str:
     """How many tools there are that a policy is about, and the first of them."""
+    if pattern.startswith(AGENTS):
+        return "it applies to coding agents in sessions"
     count, tools = matches["count"], [clean(path) for path in matches["tools"]]
     if not count:
         return "it matches no current tool"

@@ -13,7 +13,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 ANY_ORIGIN = "any"
 FIELDS = {
     "server": "server",
-    "transport": "transport",
     "raw": "raw",
     "cwd": "cwd",
     "call_seconds": "callSeconds",
@@ -40,7 +39,9 @@ _OPTIONS = (
         help="An origin that references in the document may point to, or `any`. Repeatable.",
     ),
     click.option(
-        "--transport", type=click.Choice(["http", "sse"]), help="Transport of an MCP server. Default: detected."
+        "--transport",
+        type=click.Choice(["auto", "http", "streamable-http", "sse", "stdio"]),
+        help="Transport of an MCP server. Default: detected.",
     ),
     click.option("--raw/--no-raw", default=None, help="Include the GraphQL tools that take your own document."),
     click.option("--cwd", metavar="FOLDER", help="Working directory of a command. Default: the current one."),
@@ -67,6 +68,18 @@ def options_of(given: dict[str, Any]) -> dict[str, Any]:
 
 def with_options(body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     return {**body, "options": {**body.get("options", {}), **options}} if options else body
+
+
+def with_transport(body: dict[str, Any], transport: str | None) -> dict[str, Any]:
+    """It says that the source is an MCP server. A command has one of its own."""
+    if transport in (None, "auto"):
+        return body
+    if ("command" in body) != (transport == "stdio"):
+        raise InvalidRequest(
+            f"--transport {transport} does not fit",
+            hint="`stdio` is the transport of a command, `http` and `sse` are those of an address",
+        )
+    return body if transport == "stdio" else {"kind": "mcp", **body, "transport": transport}
 
 
 def pair(text: str) -> tuple[str, str]:

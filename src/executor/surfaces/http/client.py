@@ -17,7 +17,7 @@ _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*?)[ \t]*\r\
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
 _PATH = re.compile(r"/[!-~]*")
 _VALUE = re.compile(r"[ -~]*")
-_STREAMS = (b"text/event-stream", b"application/x-ndjson")
+_STREAMS = (b"text/event-stream", b"application/x-ndjson", b"text/markdown")
 _LONGEST_LINE = 65536
 _MOST_HEADERS = 100
 

@@ -6,7 +6,7 @@ It works from the first request on, so it imports neither FastAPI nor anything o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ from executor.errors import (
     CodeTooLarge,
     ExecutorError,
     HostRefused,
+    InvalidRequest,
     OriginRefused,
     Unauthorized,
     UnsupportedMediaType,
@@ -28,10 +29,13 @@ from executor.runtime.remote.live_runs import LiveRun, LiveRuns
 from executor.settings import Settings
 from executor.surfaces.http import problems
 from executor.surfaces.http.page_paths import check_moved, is_page
+from executor.surfaces.http.sockets import SOCKET
 from executor.surfaces.http.www_authenticate import Challenge
+from executor.surfaces.scrape import SCRAPE, is_metrics_token
 
 SHOWN = "executor.shown"  # in the scope of a request: what it showed to say who it is
 ACTOR = "executor.actor"  # and, once the database is open, whom it acts as
+STATUS = "executor.status"  # once anything is answered: the status, or 0 for a WebSocket that was opened
 RUN = "executor.run"  # in the scope of a request that showed the token of a live run
 SESSION_COOKIE = "executor_session"
 WORKSPACE_HEADER = b"x-executor-workspace"
@@ -45,17 +49,23 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+REFUSED = frozenset({401, 403, 421})
+OnRefused = Callable[[Scope, int, bytes], None]
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-PUBLIC = frozenset({"/healthz"})
+PUBLIC = frozenset({"/healthz", "/readyz"})
 INTERNAL = "/internal/"
+METRICS = "/metrics"
 # On the way to an authorization server and back, and what its clients look up: no one need have signed in.
-PUBLIC_PREFIXES = ("/oauth/", "/v1/auth/oidc/", "/.well-known/")
+PUBLIC_PREFIXES = ("/oauth/", "/v1/auth/oidc/", "/v1/auth/anonymous/offered", "/.well-known/")
 DOCUMENT_PATHS = ("/v1/sources", "/v1/sources/probe", "/v1/sources/preview")
 CODE_PATHS = ("/v1/executions", "/v1/catalog/check", "/v1/catalog/complete")
 # What is posted here shows in its body who it is from, or no one yet.
 OPEN = frozenset(
-    {"/v1/auth/sign-in", "/v1/auth/anonymous/bootstrap", "/v1/auth/anonymous/token", "/v1/invitations/accept"}
-)
+    {
+        "/v1/auth/sign-in", "/v1/auth/anonymous/bootstrap", "/v1/auth/anonymous/token", "/v1/auth/anonymous/browser",
+        "/v1/invitations/accept",
+    }
+)  # fmt: skip
 SMALL_BODY = 1024 * 1024
 MCP_BODY = 4 * 1024 * 1024
 DOCUMENT_BODY = 64 * 1024 * 1024
@@ -91,22 +101,15 @@ class Edge:
         self._challenge = challenge
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = False
-
-        async def watch(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
         try:
-            await self._app(scope, receive, watch)
+            await self._app(scope, receive, send)
         except ExecutorError as error:
             await problems.respond(error, self._headers(scope, error))(scope, receive, send)
         except ClientDisconnect:
             return  # no one is there to be answered, and nothing is wrong here
         except Exception as error:  # noqa: BLE001 - the edge: answered with an opaque id, logged with everything
             problem = problems.opaque(error)
-            if not started:
+            if STATUS not in scope:
                 await problems.respond(problem)(scope, receive, send)
 
     def _headers(self, scope: Scope, error: ExecutorError) -> dict[str, str]:
@@ -116,22 +119,36 @@ class Edge:
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, on_refused: OnRefused) -> None:
         self._app = app
+        self._on_refused = on_refused
         self._edge = Edge(self._serve, Challenge(settings))
         self._tokens = tokens
         host = settings.host.lower()
         self._hosts = LOOPBACK | {f"[{host}]" if ":" in host else host}
         self._public = settings.public_url
         self._callback_host = urlsplit(settings.remote_callback_url).netloc.lower()
+        self._metrics_token_file = settings.metrics_token_file
         self.runs = LiveRuns()  # none, until the executor is open
         self._execution_body = 2 * settings.max_code_bytes + 64 * 1024
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._edge(scope, receive, harden(send))
-        else:
-            await send({"type": "websocket.close", "code": 1008})
+        await self._edge(scope, receive, self._watch(scope, send))
+
+    def _watch(self, scope: Scope, send: Send) -> Send:
+        """The one place that sees everything that is answered: notes the status, and hardens the headers."""
+
+        async def send_watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                scope[STATUS] = message["status"]
+                message["headers"] = harden(message.get("headers", ()))
+            elif STATUS not in scope:
+                scope[STATUS] = 0  # a WebSocket that is open
+            elif scope[STATUS] in REFUSED and not message.get("more_body"):
+                self._on_refused(scope, scope[STATUS], message.get("body", b""))
+            await send(message)
+
+        return send_watched
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._admit(scope)
@@ -144,7 +161,12 @@ class Guard:
             self._admit_run(scope, headers)
             return
         origins = self._check_host(scope, headers)
+        check_address(scope)
         check_moved(path)
+        if path == METRICS and is_metrics_token(self._metrics_token_file, presented_token(headers)):
+            check_origin(headers, frozenset(), navigable=False)
+            scope[SCRAPE] = True
+            return
         public = path in PUBLIC or path.startswith(PUBLIC_PREFIXES) or is_page(scope["method"], path)
         check_origin(headers, origins, navigable=public)
         if public and scope["method"] in ("GET", "HEAD"):
@@ -157,7 +179,7 @@ class Guard:
     def _read_presented(self, scope: Scope, headers: Headers, session: str) -> Shown:
         """A token, or else the cookie of a browser that has signed in."""
         address = (scope.get("client") or ("",))[0]
-        workspace = headers.get(WORKSPACE_HEADER) or ""
+        workspace = headers.get(WORKSPACE_HEADER) or scope.get(SOCKET, "")
         if not has_token(headers) and session:
             return Shown(session=session, workspace=workspace, address=address)
         kind, bearer = self._tokens.recognise(presented_token(headers))
@@ -232,6 +254,18 @@ def browser_session(headers: Headers, method: str) -> str:
     return session
 
 
+def check_same_page(headers: Headers) -> None:
+    """Only a script of our own pages, in a browser, sends this. A program can pretend to be one, and then deceives no
+    one but itself: see docs/decisions/anonymous-browsers.md."""
+    if has_token(headers):
+        raise OriginRefused("a token can't open an anonymous workspace in a browser", hint="send no token")
+    if headers.get(b"origin") is None or headers.get(b"sec-fetch-site") != "same-origin":
+        raise OriginRefused(
+            "an anonymous workspace is opened on the sign-in page, over https or on this machine",
+            hint="programs use POST /v1/auth/anonymous/bootstrap",
+        )
+
+
 def has_token(headers: Headers) -> bool:
     return b"authorization" in headers or API_KEY_HEADER in headers
 
@@ -251,6 +285,12 @@ def cookie(header: str, name: str) -> str:
     """Its value; a cookie sent twice, as another site's page can bring about, counts as none."""
     found = [value for key, _, value in (part.strip().partition("=") for part in header.split(";")) if key == name]
     return found[0] if len(found) == 1 else ""
+
+
+def check_address(scope: Scope) -> None:
+    """No id and no name has a NUL character, and not every database can look for one."""
+    if "\0" in scope["path"] or b"%00" in scope.get("query_string", b""):
+        raise InvalidRequest("the address contains a NUL character (%00)", hint="leave it out")
 
 
 def check_origin(headers: Headers, ours: frozenset[str], *, navigable: bool) -> None:
@@ -294,12 +334,7 @@ async def drain(receive: Receive, length: int) -> None:
                     return
 
 
-def harden(send: Send) -> Send:
-    async def send_hardened(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = list(message.get("headers", ()))
-            own = {name.lower() for name, _ in headers}
-            message["headers"] = headers + [pair for pair in SECURITY_HEADERS if pair[0] not in own]
-        await send(message)
-
-    return send_hardened
+def harden(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """What an answer says itself is left as it is."""
+    own = {name.lower() for name, _ in headers}
+    return [*headers, *(pair for pair in SECURITY_HEADERS if pair[0] not in own)]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from executor.errors import NotFound
 
-RESERVED = frozenset({"v1", "mcp", "internal", "oauth", "healthz", ".well-known", "api", "auth"})
+RESERVED = frozenset({"v1", "mcp", "internal", "oauth", "healthz", "readyz", "metrics", ".well-known", "api", "auth"})
 METHODS = frozenset({"GET", "HEAD"})
 # First segments of the addresses that the router of the web UI knows.
 PAGES = frozenset(
     {
         "", "approvals", "audit", "connect", "executions", "invitation", "playground", "policies", "secrets",
-        "settings", "sign-in", "sources",
+        "sessions", "settings", "sign-in", "sources", "toolkits", "tools",
     }
 )  # fmt: skip
-OTHER_NAMES = {"/tasks": "/executions", "/tools": "/"}
+OTHER_NAMES = {"/tasks": "/executions"}
 # Routes by the names that similar products give them.
 MOVED = {
     "/api/approvals": "/v1/interactions",

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from executor.surfaces.http.guard import ACTOR
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from executor.daemon.wiring.executor import Executor
     from executor.model.identity.actor import Actor
 
-REFUSED = frozenset({401, 403, 421})
 WINDOW_SECONDS = 60.0
 MOST = 60  # in a window, anyone who asks
 MOST_OF_ONE = 20  # in a window, from one address or actor
@@ -27,10 +26,9 @@ logger = logging.getLogger(__name__)
 
 
 class RefusalAudit:
-    """Watches the answers that go out. Anyone who asks too often is counted, and reported in the next event."""
+    """Anyone who asks too often is counted, and reported in the next event."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self) -> None:
         self._executor: Executor | None = None
         self._writing: set[asyncio.Future[Any]] = set()
         self._since = 0.0
@@ -40,21 +38,7 @@ class RefusalAudit:
     def open(self, executor: Executor) -> None:
         self._executor = executor
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status = 0
-
-        async def watch(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            elif status in REFUSED and message["type"] == "http.response.body":
-                self._note(scope, status, message.get("body", b""))
-                status = 0
-            await send(message)
-
-        await self._app(scope, receive, watch if scope["type"] == "http" else send)
-
-    def _note(self, scope: Scope, status: int, body: bytes) -> None:
+    def note(self, scope: Scope, status: int, body: bytes) -> None:
         actor: Actor | None = scope.get(ACTOR)
         address = (scope.get("client") or ("",))[0]
         executor = self._executor

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from executor.errors import InvalidRequest
 
 LARGE = 256 * 1024
-_HINT = "send one JSON object in UTF-8, without NaN, duplicate keys or lone surrogates"
+_HINT = "send one JSON object in UTF-8, without NaN, NUL characters, duplicate keys or lone surrogates"
 
 
 class StrictRequest(Request):
@@ -29,6 +29,8 @@ def parse(body: bytes) -> Any:
         value = orjson.loads(body)
         if body.count(b":") > 1:
             json.loads(body, object_pairs_hook=_unique)
+        if b"\\u0000" in body and _has_nul(value):
+            raise ValueError("it contains a NUL character")
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"the body can't be parsed as JSON: {_reason(error)}", hint=_HINT) from error
     return value
@@ -38,6 +40,20 @@ def _unique(pairs: list[tuple[str, Any]]) -> None:
     keys = {key for key, _ in pairs}
     if len(keys) != len(pairs):
         raise ValueError("a key appears twice in one object")
+
+
+def _has_nul(value: Any) -> bool:
+    """In a string or a key, however deep. Not every database can store one."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str) and "\0" in one:
+            return True
+        if isinstance(one, dict):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+    return False
 
 
 def _reason(error: Exception) -> str:

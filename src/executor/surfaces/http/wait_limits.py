@@ -41,7 +41,7 @@ class WaitLimits:
 
     @contextmanager
     def take_place(self, actor: Actor) -> Iterator[None]:
-        is_stranger = actor.via == "anonymous"
+        is_stranger = actor.is_stranger
         self._check(actor, is_stranger=is_stranger)
         self.count += 1
         self._strangers += is_stranger

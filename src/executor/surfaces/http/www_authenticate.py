@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from executor.errors import ExecutorError, InsufficientScope, Unauthorized
 from executor.settings import Settings
+from executor.surfaces.http.mcp_paths import toolkit_in
 
 PATH = "/mcp"
 METADATA = "/.well-known/oauth-protected-resource"
@@ -18,7 +19,8 @@ class Challenge:
         self._scopes = " ".join(settings.mcp_scopes)
 
     def headers(self, path: str, error: ExecutorError, *, has_token: bool) -> dict[str, str]:
-        if not self._is_configured or path != PATH or not isinstance(error, (Unauthorized, InsufficientScope)):
+        is_ours = path == PATH or bool(toolkit_in(path))
+        if not self._is_configured or not is_ours or not isinstance(error, (Unauthorized, InsufficientScope)):
             return {}
         parts = {"resource_metadata": self._metadata, "scope": self._scopes}
         if isinstance(error, InsufficientScope):

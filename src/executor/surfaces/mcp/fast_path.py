@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 from starlette.responses import Response
 
+from executor.surfaces.mcp.exposed_tools import find_exposed, list_tools, mirrors_arguments
 from executor.surfaces.mcp.handshake import (
     HANDSHAKE_VERSIONS,
     META,
@@ -22,7 +23,8 @@ from executor.surfaces.mcp.handshake import (
     opening_result,
 )
 from executor.surfaces.mcp.session import new_session
-from executor.surfaces.mcp.tools import SCHEMAS, Gateway, call
+from executor.surfaces.mcp.streams.event_ids import DIRECT, CallPlace
+from executor.surfaces.mcp.tools import SCHEMAS, Gateway, call, call_outcome
 
 INITIALIZED: Final = "notifications/initialized"
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
@@ -58,9 +60,19 @@ async def answer(gateway: Gateway, message: dict[str, Any], version: str | None)
     elif method in OPENINGS:
         result = opening_result(method, params, await gateway.instructions())
     else:
-        result = opening_result(method, params)
+        result = opening_result(method, params, tools=list_tools())
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
     return Response(orjson.dumps(reply), headers=_headers(method, params), media_type="application/json")
+
+
+async def answer_again(gateway: Gateway, place: CallPlace, version: str | None) -> bytes:
+    """To a call whose first answer was lost: what it would be answered now."""
+    if place.tool == "resume":
+        result = await call(gateway, "resume", {"executionId": place.execution_id}, version=version)
+    else:
+        result = await call_outcome(gateway, place.execution_id, version, is_direct=place.tool == DIRECT)
+    result.pop("resultType", None)
+    return orjson.dumps({"jsonrpc": "2.0", "id": place.number, "result": result})
 
 
 def _headers(method: str, params: Params) -> dict[str, str]:
@@ -89,7 +101,10 @@ def _is_modern(method: str, params: Params, headers: Mapping[str, str]) -> bool:
     ):
         return False
     if method == "tools/call":
-        return _is_call(_without_retry(params)) and headers.get("mcp-name") == params["name"]
+        if not _is_call(_without_retry(params)) or headers.get("mcp-name") != params["name"]:
+            return False
+        exposed = find_exposed(params["name"])
+        return exposed is None or not mirrors_arguments(exposed)  # the SDK compares them
     return method in ("server/discover", "tools/list") and params.keys() == {"_meta"}
 
 
@@ -130,7 +145,7 @@ def _is_call(params: Params) -> bool:
     return (
         params.keys() <= {"name", "arguments", "_meta"}
         and isinstance(params.get("name"), str)
-        and params["name"] in SCHEMAS
+        and (params["name"] in SCHEMAS or find_exposed(params["name"]) is not None)
         and isinstance(params.get("arguments"), dict)
     )
 

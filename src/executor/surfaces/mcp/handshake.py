@@ -5,6 +5,7 @@ No import costs anything here: `executor mcp` answers from this module when no d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from executor import __version__
@@ -15,19 +16,31 @@ MODERN_VERSION: Final = "2026-07-28"
 META: Final = "io.modelcontextprotocol/"
 IDEMPOTENCY_KEYS: Final = ("executor/idempotencyKey", "idempotencyKey")
 SERVER_INFO: Final = {"name": NAME, "version": __version__}
-CAPABILITIES: Final = {"tools": {"listChanged": False}}
-LISTED: Final[dict[str, Any]] = {"tools": TOOLS}
+CAPABILITIES: Final = {
+    "completions": {},
+    "logging": {},
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
+EXTENSIONS: Final[dict[str, Any]] = {f"{META}tasks": {}}
 OPENINGS: Final = ("initialize", "server/discover")  # whose answers have instructions
 
 
-def opening_result(method: str, params: dict[str, Any], instructions: str = INSTRUCTIONS) -> dict[str, Any] | None:
-    """The result that any daemon of this version would give, but for what is connected to it; None for a message that
-    only the daemon can judge."""
+def opening_result(
+    method: str, params: dict[str, Any], instructions: str = INSTRUCTIONS, tools: Sequence[dict[str, Any]] = TOOLS
+) -> dict[str, Any] | None:
+    """The result that any daemon of this version would give, but for what is connected to it and for the `tools` that a
+    toolkit passes through; None for a message that only the daemon can judge."""
     about = {"capabilities": CAPABILITIES, "instructions": instructions}
     meta = params.get("_meta")
     if not isinstance(meta, dict) or f"{META}protocolVersion" not in meta:
-        return _handshake_results(params, about).get(method)
-    results = {"server/discover": {"supportedVersions": [MODERN_VERSION], **about}, "tools/list": LISTED}
+        return _handshake_results(params, about, tools).get(method)
+    modern = {**about, "capabilities": {**CAPABILITIES, "extensions": EXTENSIONS}}
+    results: dict[str, dict[str, Any]] = {
+        "server/discover": {"supportedVersions": [MODERN_VERSION], **modern},
+        "tools/list": {"tools": tools},
+    }
     if meta[f"{META}protocolVersion"] != MODERN_VERSION or method not in results:
         return None
     return {**as_modern(results[method]), "ttlMs": 0, "cacheScope": "private"}
@@ -39,9 +52,11 @@ def as_modern(result: dict[str, Any]) -> dict[str, Any]:
     return {"resultType": "complete", **result, "_meta": meta}
 
 
-def _handshake_results(params: dict[str, Any], about: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _handshake_results(
+    params: dict[str, Any], about: dict[str, Any], tools: Sequence[dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
     wanted = params.get("protocolVersion")
     agreed = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
     opened = {"protocolVersion": agreed, "serverInfo": SERVER_INFO, **about}
-    known: dict[str, dict[str, Any]] = {"ping": {}, "tools/list": LISTED}
+    known: dict[str, dict[str, Any]] = {"ping": {}, "tools/list": {"tools": tools}}
     return {**known, "initialize": opened} if isinstance(wanted, str) else known

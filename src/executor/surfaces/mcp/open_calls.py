@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from executor.errors import Conflict, NotFound
 from executor.model.fairness import Counts
@@ -23,14 +23,24 @@ if TYPE_CHECKING:
     from executor.surfaces.http.long_wait import LongWaits
 
 CANCELLED: Final = "notifications/cancelled"
+RETURN_SECONDS: Final = 5.0  # for a client that can come back to its stream
 Key = tuple[object, ...]
 Cancel = Callable[[], Coroutine[Any, Any, object]]
 _TIME_OUT = re.compile(r"tim(ed?|ing)[ -]?(out|limit)|deadline", re.IGNORECASE)
 logger = logging.getLogger(__name__)
 
 
+class NamedEvents(Protocol):
+    """A stream whose client can come back for the rest, once it has the name of an event."""
+
+    has_named_events: bool
+
+    def name_events(self, execution_id: str) -> None: ...
+
+
 class OpenCall:
-    """`cancelling` is the cancellation under way, if its client asked for one."""
+    """`stream` is what it is answered by, if its client can come back to it; `cancelling` is a cancellation under way,
+    if its client asked for one."""
 
     def __init__(self, calls: OpenCalls) -> None:
         self._calls = calls
@@ -39,12 +49,15 @@ class OpenCall:
         self._patience: float | None = None
         self._is_unwanted = False
         self._is_left = False
+        self.stream: NamedEvents | None = None
         self.cancelling: asyncio.Task[None] | None = None
 
     def follow(self, execution_id: str, cancel: Cancel, patience: float | None) -> None:
         """It waits for this execution. `patience` is for how many seconds after its client went away the execution is
         left alone, unless someone asks for it; None is forever."""
         self._execution_id, self._cancel, self._patience = execution_id, cancel, patience
+        if self.stream is not None:
+            self.stream.name_events(execution_id)
         self._calls.keep(execution_id)
         if self._is_unwanted:
             self.cancel()
@@ -62,7 +75,8 @@ class OpenCall:
         execution_id = self._execution_id
         self.unfollow()
         if self._cancel is not None and self._patience is not None:
-            self._calls.cancel_later(execution_id, self._cancel, self._patience)
+            can_return = self.stream is not None and self.stream.has_named_events
+            self._calls.cancel_later(execution_id, self._cancel, RETURN_SECONDS if can_return else self._patience)
 
     def unfollow(self) -> None:
         followed, self._execution_id = self._execution_id, ""

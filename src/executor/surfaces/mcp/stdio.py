@@ -1,4 +1,4 @@
-"""`executor mcp`: MCP over standard input and output, each message carried to `/mcp` of the daemon.
+"""`executor mcp`: MCP over standard input and output, each message carried to `/mcp` of the daemon, or to a toolkit's.
 
 Clients wait for the first answer, some of them for one second. So this imports neither the SDK nor asyncio, and
 answers a client's opening messages itself when no daemon answers them at once. Standard output belongs to the
@@ -23,6 +23,7 @@ from executor.daemon.control import Running
 from executor.errors import DaemonUnreachable, ExecutorError
 from executor.settings import Settings
 from executor.surfaces.http.client import Answer, Connection, WireError
+from executor.surfaces.http.mcp_paths import TOOLKITS
 from executor.surfaces.mcp.session import new_session
 from executor.surfaces.mcp.stdio_request import CALL, Request, response
 
@@ -49,10 +50,12 @@ class Refused(ExecutorError):
 class Bridge:
     """One thread reads; each request has a thread and a connection of its own until it is answered.
 
-    `credential` gives the headers that say who asks.
+    `credential` gives the headers that say who asks. Only the daemon knows the tools of a `toolkit`.
     """
 
-    def __init__(self, settings: Settings, credential: Credential, output: BinaryIO) -> None:
+    def __init__(self, settings: Settings, credential: Credential, output: BinaryIO, toolkit: str = "") -> None:
+        self._path = f"{TOOLKITS}{toolkit}" if toolkit else "/mcp"
+        self._is_narrowed = bool(toolkit)
         self._settings = settings
         self._credential = credential
         self._output = output
@@ -111,7 +114,7 @@ class Bridge:
             self._under_way.discard(request)
 
     def _replies(self, request: Request) -> Iterator[bytes]:
-        if request.opening is None:
+        if request.opening is None or (self._is_narrowed and request.method == "tools/list"):
             yield from self._carry(request)
         else:
             yield self._quick(request) or response(request.id, result=request.opening)
@@ -144,7 +147,7 @@ class Bridge:
         connection = Connection(running.host, running.port, seconds)
         try:
             headers = {**request.headers(self._version), "Mcp-Session-Id": self._session, **self._credential()}
-            answer = connection.follow("POST", "/mcp", headers, request.body, seconds=seconds)
+            answer = connection.follow("POST", self._path, headers, request.body, seconds=seconds)
             if not isinstance(answer, Answer):
                 yield from request.replies_in(answer)
             elif reply := request.reply_in(answer.body):
@@ -179,7 +182,7 @@ class Bridge:
                 problem = {"code": INTERNAL_ERROR, "message": error.message, "data": {"hint": error.hint}}
                 self._write(response(request.id, error=problem))
                 return
-            from executor.surfaces.mcp.tool_results import result_of_error
+            from executor.surfaces.mcp.results.tool_results import result_of_error
 
             result = result_of_error(error)
             if not request.is_modern:
@@ -199,8 +202,8 @@ class Bridge:
             pass
 
 
-def main(settings: Settings, credential: Credential) -> None:
-    Bridge(settings, credential, sys.stdout.buffer).serve(sys.stdin.buffer)
+def main(settings: Settings, credential: Credential, toolkit: str = "") -> None:
+    Bridge(settings, credential, sys.stdout.buffer, toolkit).serve(sys.stdin.buffer)
     sys.stdout.flush()
     os._exit(0)  # threads that no one waits for are not joined
 

@@ -12,7 +12,8 @@ from executor.surfaces.http.client import WireError
 from executor.surfaces.mcp.handshake import IDEMPOTENCY_KEYS, META, opening_result
 
 CALL: Final = "tools/call"
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId",
+          "tasks/update": "taskId", "tasks/cancel": "taskId"}  # fmt: skip
 _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 
 

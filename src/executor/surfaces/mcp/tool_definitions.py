@@ -55,6 +55,7 @@ _LOADED: Final = {"anthropic/alwaysLoad": True}
 TOOLS: Final[list[dict[str, Any]]] = [
     {
         "name": "execute",
+        "title": "Run code",
         "description": EXECUTE,
         "inputSchema": {
             "type": "object",
@@ -70,6 +71,7 @@ TOOLS: Final[list[dict[str, Any]]] = [
     },
     {
         "name": "resume",
+        "title": "Wait for an execution",
         "description": RESUME,
         "inputSchema": {
             "type": "object",

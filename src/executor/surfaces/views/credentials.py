@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from executor.execution.names import Names
 from executor.model.credentials import Connection, ConnectionStatus, Provider, Scheme, Secret
+from executor.model.sessions.model_usage import ModelKey, ModelProvider
 from executor.surfaces.views.base import time
 
 
@@ -65,6 +66,28 @@ class SecretPage(TypedDict):
 
 class KeyRotated(TypedDict):
     values: int
+
+
+class ModelKeyView(TypedDict):
+    provider: ModelProvider
+    scope: Literal["workspace", "actor"]
+    secret: str | None
+    sentTo: str
+    createdAt: str
+
+
+class ModelKeyPage(TypedDict):
+    items: list[ModelKeyView]
+
+
+def model_key_view(key: ModelKey, secret: str, origin: str) -> ModelKeyView:
+    return {
+        "provider": key.provider,
+        "scope": "actor" if key.actor_id else "workspace",
+        "secret": secret or None,
+        "sentTo": origin,
+        "createdAt": time(key.created_at),
+    }
 
 
 class ConnectionView(TypedDict):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from executor.execution.outcome import Outcome, ReplayReport
 
 Through = Literal["cli", "web", "mcp", "api"]
-THROUGH: dict[str, Through] = {"operator_token": "cli", "browser": "web"}
+THROUGH: dict[str, Through] = {"operator_token": "cli", "browser": "web", "anonymous_browser": "web"}
 Level = Literal["debug", "log", "info", "warn", "error"]
 
 

@@ -49,8 +49,11 @@ class KeyPage(TypedDict):
 
 
 class AgentView(TypedDict):
+    """`toolkitId` is set if its token reaches that toolkit alone."""
+
     id: str
     name: str
+    toolkitId: str | None
     prefix: str | None
     createdAt: str
     expiresAt: str | None
@@ -63,6 +66,7 @@ def agent_view(agent: Agent) -> AgentView:
     return {
         "id": agent.actor.id,
         "name": agent.actor.name,
+        "toolkitId": (key.toolkit_id or None) if key else None,
         "prefix": key.prefix if key else None,
         "createdAt": time(agent.created_at),
         "expiresAt": time(key.expires_at) if key else None,
@@ -232,9 +236,55 @@ class AnonymousSessionView(TypedDict):
     clientId: str
 
 
+class AnonymousOfferView(TypedDict):
+    offered: bool
+
+
+class AnonymousEntryView(TypedDict):
+    workspaceId: str
+    lapsesAt: str
+
+
+class AnonymousKeyView(TypedDict):
+    prefix: str
+    createdAt: str
+    expiresAt: str | None
+    lastUsedAt: str | None
+
+
+class AnonymousWorkspaceView(TypedDict):
+    workspaceId: str
+    startedAt: str
+    lapsesAt: str | None
+    mcpUrl: str
+    agentKey: AnonymousKeyView | None
+    sources: int
+
+
+def anonymous_workspace_view(
+    session: AnonymousSession, key: Key | None, address: str, sources: int
+) -> AnonymousWorkspaceView:
+    return {
+        "workspaceId": session.workspace_id,
+        "startedAt": time(session.created_at),
+        "lapsesAt": time(session.expires_at) if session.expires_at else None,
+        "mcpUrl": f"{address}/mcp/anonymous",
+        "agentKey": None
+        if key is None
+        else {
+            "prefix": key.prefix,
+            "createdAt": time(key.created_at),
+            "expiresAt": time(key.expires_at) if key.expires_at else None,
+            "lastUsedAt": time(key.last_used_at) if key.last_used_at else None,
+        },
+        "sources": sources,
+    }
+
+
 class AnonymousUseView(TypedDict):
     id: str
     workspaceId: str
+    browser: bool
     createdAt: str
     lastSeenAt: str
     executions: int
@@ -246,6 +296,7 @@ def anonymous_use_view(session: AnonymousSession, executions: int, size: int, li
     return {
         "id": session.id,
         "workspaceId": session.workspace_id,
+        "browser": bool(session.human_id),
         "createdAt": time(session.created_at),
         "lastSeenAt": time(session.last_seen_at),
         "executions": executions,

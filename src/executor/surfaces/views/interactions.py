@@ -13,6 +13,7 @@ from executor.model.digest import digest
 from executor.model.interaction import Interaction, InteractionKind, InteractionStatus, Scope
 from executor.surfaces.escape import escape, shorten
 from executor.surfaces.views.base import SchemaDifference, time
+from executor.surfaces.views.elicitations import ElicitationView, elicitation_lines, elicitation_view
 
 if TYPE_CHECKING:
     from executor.execution.approvals.interactions import Background
@@ -47,7 +48,8 @@ class VerdictView(TypedDict, total=False):
 
 class InteractionView(VerdictView):
     id: str
-    executionId: str
+    executionId: str | None
+    sessionId: str | None
     callSeq: int
     kind: InteractionKind
     status: InteractionStatus
@@ -64,6 +66,9 @@ class InteractionView(VerdictView):
     namespace: NotRequired[str | None]
     rules: NotRequired[list[str] | None]
     suggestion: NotRequired[str | None]
+    cwd: NotRequired[str | None]
+    sessionScope: NotRequired[str | None]
+    diffs: NotRequired[list[dict[str, Any]] | None]
     decisionReason: str
     scope: Scope | None
     settledBy: str | None
@@ -72,6 +77,7 @@ class InteractionView(VerdictView):
     url: str
     prompt: str
     credential: NotRequired[dict[str, Any] | None]
+    elicitation: NotRequired[ElicitationView | None]
     createdAt: str
     expiresAt: str
     settledAt: str | None
@@ -84,6 +90,7 @@ class InteractionView(VerdictView):
     describedBy: NotRequired[str | None]
     connection: NotRequired[str | None]
     settledByName: NotRequired[str | None]
+    outdated: NotRequired[str | None]
 
 
 def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = False) -> InteractionView:
@@ -91,7 +98,8 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
     prompt = interaction.prompt
     return {
         "id": interaction.id,
-        "executionId": interaction.execution_id,
+        "executionId": interaction.execution_id or None,
+        "sessionId": interaction.session_id or None,
         "callSeq": interaction.call_seq,
         "kind": interaction.kind,
         "status": interaction.status,
@@ -108,6 +116,9 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
         "namespace": prompt.get("namespace"),
         "rules": prompt.get("rules"),
         "suggestion": prompt.get("suggestion"),
+        "cwd": prompt.get("cwd"),
+        "sessionScope": prompt.get("sessionScope"),
+        "diffs": prompt.get("diffs"),
         "decisionReason": interaction.reason,
         "scope": cast("Scope | None", interaction.scope or None),
         "settledBy": interaction.settled_by or None,
@@ -116,6 +127,7 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
         "url": f"{base_url}/{PAGES.get(interaction.kind, 'approvals')}/{interaction.id}",
         "prompt": prompt_text(interaction, None if whole else PROMPT_ARGUMENTS),
         "credential": prompt.get("credential"),
+        "elicitation": elicitation_view(prompt.get("elicitation")),
         "createdAt": time(interaction.created_at),
         "expiresAt": time(interaction.expires_at),
         "settledAt": time(interaction.settled_at),
@@ -171,10 +183,13 @@ def prompt_text(interaction: Interaction, limit: int | None = PROMPT_ARGUMENTS) 
         ("Changed", changed_text(prompt.get("changed"))),
         ("Suggestion", prompt.get("suggestion")),
         ("Reason", prompt.get("reason")),
+        ("Directory", prompt.get("cwd")),
         ("Execution", interaction.execution_id),
+        ("Session", interaction.session_id),
     ]
     lines = [escape(str(prompt.get("question", "")))]
     lines += [f"{name + ':':<12}{escape(str(value))}" for name, value in facts if value]
+    lines += elicitation_lines(prompt.get("elicitation"))
     return "\n".join([*lines, f"Arguments: {_arguments_text(prompt, limit)}"])
 
 

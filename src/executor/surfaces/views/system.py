@@ -29,7 +29,7 @@ class SandboxView(TypedDict):
 class StatusView(TypedDict):
     version: str
     python: str
-    sqlite: str
+    database: str
     pid: int
     address: str
     startedAt: str
@@ -43,3 +43,7 @@ class StatusView(TypedDict):
 
 class Health(TypedDict):
     ok: bool
+
+
+class Readiness(TypedDict):
+    ready: bool

@@ -88,6 +88,12 @@ def answer_call(params: dict[str, Any]) -> dict[str, Any] | None:
             {"type": "resource_link", "uri": "memo://2", "name": "two"}]}  # fmt: skip
     if name == "structured":
         return {"content": [], "structuredContent": {"n": 10**30, "half": "\ud800"}}
+    if params["arguments"].get("asks"):
+        if "inputResponses" in params:
+            return text(json.dumps([params["inputResponses"], params["requestState"]]))
+        method, schema = params["arguments"]["asks"], {"type": "object", "properties": {"word": {"type": "string"}}}
+        asked = {"method": method, "params": {"mode": "form", "message": "a word?", "requestedSchema": schema}}
+        return {"resultType": "input_required", "inputRequests": {"first": asked}, "requestState": "état"}
     if name == "four":
         return text(params["arguments"]["says"])
     return text("done " + json.dumps(params["arguments"]))

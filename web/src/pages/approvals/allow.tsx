@@ -65,16 +65,7 @@ export function Allow(props: Props) {
             It took effect: enter its result…
           </Button>
         )}
-        {broader && (
-          <Button
-            className={rare}
-            disabled={unseen}
-            onClick={() => onAnswer({ act: "approve", scope: "execution" })}
-            title="This tool until the execution ends, unless the tool changes"
-          >
-            Allow for this execution
-          </Button>
-        )}
+        {broader && <AllowLonger {...{ asked, className: rare, disabled: unseen, onAnswer }} />}
         {broader && mayAddPolicy && (
           <Button className={rare} disabled={unseen} aria-expanded={panel === "always"} onClick={() => turn("always")}>
             Always allow…
@@ -98,6 +89,23 @@ export function Allow(props: Props) {
         {panel === "result" && <GivenResult busy={unseen} onGive={(result) => onAnswer({ act: "approve", result })} />}
       </Suspense>
     </>
+  );
+}
+
+type LongerProps = Pick<Props, "asked" | "onAnswer"> & { className: string; disabled: boolean };
+
+/** Until the execution or the session that asks has ended. */
+function AllowLonger({ asked, onAnswer, ...rest }: LongerProps) {
+  const scope = asked.sessionId ? "session" : "execution";
+  const covered = asked.sessionScope ? visible(asked.sessionScope) : "This tool";
+  return (
+    <Button
+      {...rest}
+      onClick={() => onAnswer({ act: "approve", scope })}
+      title={`${covered}, until the ${scope} ends, unless the tool changes`}
+    >
+      Allow for this {scope}
+    </Button>
   );
 }
 

@@ -8,7 +8,7 @@ export type PolicyDraft = Pick<Policy, "pattern" | "action" | "conditions" | "no
 };
 
 export type Answer =
-  | { act: "approve"; scope: "once" | "execution" }
+  | { act: "approve"; scope: "once" | "execution" | "session" }
   | { act: "approve"; scope: "always"; rule: PolicyDraft; broader: boolean }
   | { act: "approve"; treatAsRead: true }
   | { act: "approve"; result: unknown }

@@ -187,9 +187,18 @@ function Opened({ id, wanted, items }: { id: string; wanted: Wanted; items: Inte
         <summary className="text-dim">The same in a terminal</summary>
         <div className="mt-2 space-y-2">
           <Command text={command("approvals", "show", id)} />
-          <Command text={command("approvals", "approve", id)} />
-          <Command text={command("approvals", "approve", id, "--for", "always", "--covers", "call")} />
-          <Command text={command("approvals", "deny", id, "--reason", "…")} />
+          {asked.data?.kind === "elicitation" ? (
+            <>
+              <Command text={command("approvals", "answer", id)} />
+              <Command text={command("approvals", "answer", id, "--decline")} />
+            </>
+          ) : (
+            <>
+              <Command text={command("approvals", "approve", id)} />
+              <Command text={command("approvals", "approve", id, "--for", "always", "--covers", "call")} />
+              <Command text={command("approvals", "deny", id, "--reason", "…")} />
+            </>
+          )}
         </div>
       </details>
     </div>

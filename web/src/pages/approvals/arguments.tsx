@@ -23,14 +23,16 @@ export function Arguments({ asked, folded, onUnfold, compared = false }: Props) 
       {asked.argumentsCut && (
         <p role="alert" className="mt-2 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
           Not everything is shown: {visible(asked.argumentsCut)} were cut.{" "}
-          <Link
-            to="/executions/$id"
-            params={{ id: asked.executionId }}
-            search={{ call: String(asked.callSeq) }}
-            className="underline"
-          >
-            The call contains all of them
-          </Link>
+          {asked.executionId && (
+            <Link
+              to="/executions/$id"
+              params={{ id: asked.executionId }}
+              search={{ call: String(asked.callSeq) }}
+              className="underline"
+            >
+              The call contains all of them
+            </Link>
+          )}
         </p>
       )}
       {before && !asked.argumentsCut && <Since call={before} {...differences(before.arguments, asked.arguments)} />}
@@ -55,7 +57,8 @@ export function NotInView({ values, onUnfold }: { values: unknown; onUnfold: () 
 }
 
 function useBefore(asked: Interaction, wanted: boolean): Call | undefined {
-  const calls = useQuery({ ...execution(asked.executionId), enabled: wanted }).data?.calls ?? [];
+  const of = execution(asked.executionId ?? "");
+  const calls = useQuery({ ...of, enabled: wanted && asked.executionId !== null }).data?.calls ?? [];
   if (!wanted) return undefined;
   return calls.filter((one) => one.path === asked.tool && one.seq < asked.callSeq).at(-1);
 }

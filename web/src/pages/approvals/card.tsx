@@ -12,9 +12,11 @@ import { Arguments } from "./arguments";
 import { Changed } from "./changed";
 import { Context } from "./context";
 import { Decide } from "./decide";
+import { Edits } from "./edits";
+import { ServerRequest } from "./elicitation";
 import { useFolding } from "./folding";
 import { gist } from "./gist";
-import { KINDS, OUTCOMES } from "./list";
+import { KINDS, outcomeOf } from "./list";
 import { Returned, Settlement } from "./settlement";
 import { Excerpt } from "./story";
 
@@ -54,7 +56,7 @@ function Card({ asked, run, returned }: CardProps) {
         </h2>
         <EffectBadge effect={asked.effect} />
         {KINDS[asked.kind] && <Badge tone="accent">{KINDS[asked.kind]}</Badge>}
-        {!pending && <Outcome status={asked.status} />}
+        {!pending && <Outcome asked={asked} />}
         <Link
           to="/approvals/$id"
           params={{ id: asked.id }}
@@ -68,8 +70,8 @@ function Card({ asked, run, returned }: CardProps) {
   );
 }
 
-export function Outcome({ status }: { status: string }) {
-  const [tone, text] = OUTCOMES[status] ?? ["quiet", status];
+export function Outcome({ asked }: { asked: { kind: string; status: string } }) {
+  const [tone, text] = outcomeOf(asked);
   return <Badge tone={tone}>{text}</Badge>;
 }
 
@@ -78,14 +80,18 @@ function Pending({ asked, run }: { asked: Interaction; run: Execution | undefine
   return (
     <>
       <div className="space-y-4 px-4 py-3">
+        <ServerRequest asked={asked} />
         <Arguments asked={asked} folded={folded} onUnfold={unfold} />
         <Changed asked={asked} />
         <Context asked={asked} brief />
-        <CodeLine asked={asked} run={run} />
+        <Edits asked={asked} />
+        {asked.executionId && <CodeLine asked={asked} id={asked.executionId} run={run} />}
       </div>
-      <footer className="border-line border-t px-4 py-3">
-        <Decide asked={asked} folded={unseen} />
-      </footer>
+      {!asked.elicitation && (
+        <footer className="border-line border-t px-4 py-3">
+          <Decide asked={asked} folded={unseen} />
+        </footer>
+      )}
     </>
   );
 }
@@ -101,12 +107,11 @@ function Ended({ asked, returned }: { asked: Interaction; returned: boolean }) {
 }
 
 /** The code never changes, so it is read once. */
-function CodeLine({ asked, run }: { asked: Interaction; run: Execution | undefined }) {
-  const { executionId } = asked;
+function CodeLine({ asked, id, run }: { asked: Interaction; id: string; run: Execution | undefined }) {
   const found = useQuery({
-    queryKey: ["code", executionId],
+    queryKey: ["code", id],
     queryFn: ({ signal }) =>
-      get(`/v1/executions/${encodeURIComponent(executionId)}${query({ include: "code", result: "preview" })}`, signal),
+      get(`/v1/executions/${encodeURIComponent(id)}${query({ include: "code", result: "preview" })}`, signal),
     initialData: run?.code == null ? undefined : run,
     staleTime: Number.POSITIVE_INFINITY,
   }).data;

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { write } from "@/api/json";
+import { useVisitor } from "@/api/queries";
 import type { Interaction } from "@/api/types";
 import { because } from "@/text/because";
 import { mixed } from "@/text/mixed";
@@ -23,6 +24,7 @@ function essentials(asked: Interaction): Fact[] {
       "Description",
       asked.description && <Description key="what" text={asked.description} own={Boolean(asked.describedBy)} />,
     ],
+    ["Directory", asked.cwd && <code className="break-all font-mono text-xs">{visible(asked.cwd)}</code>],
     ["Reason", <Why key="why" asked={asked} />],
     ["Expires", asked.status === "pending" ? <Until key="expires" at={asked.expiresAt} /> : ""],
   ];
@@ -32,7 +34,8 @@ function essentials(asked: Interaction): Fact[] {
 export function Context({ asked, brief = false }: { asked: Interaction; brief?: boolean }) {
   const more: Fact[] = [
     ["Requested", <Ago key="asked" at={asked.createdAt} />],
-    ["Execution", <ExecutionLink key="execution" id={asked.executionId} />],
+    ["Execution", asked.executionId && <ExecutionLink key="execution" id={asked.executionId} />],
+    ["Session", asked.sessionId && <SessionLink key="session" id={asked.sessionId} />],
     ["Interaction", <Identifier key="id" id={asked.id} />],
     ["Actor", asked.actorId ? <Identifier key="actor" id={asked.actorId} /> : ""],
   ];
@@ -50,6 +53,7 @@ const VIA: Record<string, string> = {
   browser: "a browser",
   api_key: "an API key",
   anonymous: "an anonymous session",
+  anonymous_browser: "a browser without an account",
   bearer: "a token of the authorization server",
   internal: "Executor itself",
 };
@@ -82,16 +86,19 @@ function Description({ text, own }: { text: string; own: boolean }) {
 }
 
 function Why({ asked }: { asked: Interaction }) {
+  const visitor = useVisitor();
   return (
     <>
       {visible(because(asked.reason))}.{" "}
-      <Link
-        to="/policies"
-        search={{ path: asked.tool, rule: asked.policyId ?? undefined }}
-        className="whitespace-nowrap text-accent text-xs underline"
-      >
-        {asked.policyId ? "See the policy" : "See the policies"}
-      </Link>
+      {!asked.elicitation && !visitor && (
+        <Link
+          to="/policies"
+          search={{ path: asked.tool, rule: asked.policyId ?? undefined }}
+          className="whitespace-nowrap text-accent text-xs underline"
+        >
+          {asked.policyId ? "See the policy" : "See the policies"}
+        </Link>
+      )}
     </>
   );
 }
@@ -125,6 +132,14 @@ export function useExpired(at: string): boolean {
 function ExecutionLink({ id }: { id: string }) {
   return (
     <Link to="/executions/$id" params={{ id }} className="break-all font-mono text-accent text-xs underline">
+      {id}
+    </Link>
+  );
+}
+
+function SessionLink({ id }: { id: string }) {
+  return (
+    <Link to="/sessions/$id" params={{ id }} className="break-all font-mono text-accent text-xs underline">
       {id}
     </Link>
   );

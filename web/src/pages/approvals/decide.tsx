@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useRef, useState } from "react";
 import { post } from "@/api/client";
-import { whoami } from "@/api/queries";
+import { useVisitor, whoami } from "@/api/queries";
 import type { Interaction } from "@/api/types";
 import { useHotkeys } from "@/shell/hotkeys";
 import { visible } from "@/text/visible";
@@ -32,26 +32,41 @@ const SEPARATED = "separation_of_duties";
 /** The way to decide for those who may; for everybody else, why they may not. */
 export function Settler({ asked, children }: { asked: Interaction; children: (mayAddPolicy: boolean) => ReactNode }) {
   const may = useQuery(whoami).data?.permissions ?? [];
+  const visitor = useVisitor();
   const expired = useExpired(asked.expiresAt);
   if (expired) return <p role="status">This request has expired.</p>;
   if (!may.includes("decide")) {
     return <p className="text-dim text-sm">You can see this request, but your role can't decide it. Ask a member.</p>;
   }
-  if (!asked.refusal) return children(may.includes("administer"));
+  if (!asked.refusal && !asked.outdated) return children(may.includes("administer"));
+  if (!asked.refusal) {
+    return (
+      <div className="space-y-3">
+        <p role="status" className="text-sm">
+          <b>If you allow this, a new request replaces it.</b>{" "}
+          <span className="text-dim">Reason: {visible(asked.outdated ?? "")}.</span>
+        </p>
+        {children(may.includes("administer"))}
+      </div>
+    );
+  }
   return (
     <div className="space-y-3">
-      <WaitsFor asked={asked} refusal={asked.refusal} />
-      {asked.refusal.code === SEPARATED && children(may.includes("administer"))}
+      <WaitsFor asked={asked} refusal={asked.refusal} alone={visitor} />
+      {(visitor || asked.refusal.code === SEPARATED) && children(may.includes("administer"))}
     </div>
   );
 }
 
-/** Someone else has to settle it: who, and why. */
-function WaitsFor({ asked, refusal }: { asked: Interaction; refusal: NonNullable<Interaction["refusal"]> }) {
+type Waiting = { asked: Interaction; refusal: NonNullable<Interaction["refusal"]>; alone: boolean };
+
+/** Someone else has to settle it: who, and why. In an anonymous workspace there is no one else. */
+function WaitsFor({ asked, refusal, alone }: Waiting) {
   const separated = refusal.code === SEPARATED;
+  const waits = separated ? "Waiting for another person." : `Waiting for ${asked.waitsFor}.`;
   return (
     <p role="status" className="text-sm">
-      <b>{separated ? "Waiting for another person." : `Waiting for ${asked.waitsFor}.`}</b>{" "}
+      <b>{alone ? "This can't be allowed in an anonymous workspace." : waits}</b>{" "}
       <span className="text-dim">
         {visible(refusal.message)}. {visible(refusal.hint)}.
       </span>

@@ -10,6 +10,8 @@ import { Outcome } from "./card";
 import { Changed } from "./changed";
 import { Context } from "./context";
 import { Decide } from "./decide";
+import { Edits } from "./edits";
+import { ServerRequest } from "./elicitation";
 import { useFolding } from "./folding";
 import { KINDS } from "./list";
 import { useNext } from "./next";
@@ -39,23 +41,27 @@ export function ApprovalDetail({ asked, items, wanted }: Props) {
         <div className="mt-2 flex flex-wrap items-center gap-2">
           <EffectBadge effect={asked.effect} />
           {KINDS[asked.kind] && <Badge tone="accent">{KINDS[asked.kind]}</Badge>}
-          {!pending && <Outcome status={asked.status} />}
+          {!pending && <Outcome asked={asked} />}
         </div>
       </header>
       <div className="space-y-5 px-4 py-4 sm:px-5">
         {!pending && <Returned asked={asked} />}
+        <ServerRequest asked={asked} inbox={{ next, wanted }} />
         <Arguments asked={asked} folded={folded} onUnfold={unfold} compared />
         <Changed asked={asked} />
+        <Edits asked={asked} />
         <Context asked={asked} />
         <Story asked={asked} />
       </div>
-      <footer className="sticky bottom-[calc(3.25rem+env(safe-area-inset-bottom))] z-10 rounded-b-xl border-line border-t bg-surface px-4 py-3 sm:px-5 has-[[data-tall]]:static md:bottom-0">
-        {pending ? (
-          <Decide asked={asked} folded={unseen} inbox={{ next, wanted }} />
-        ) : (
-          <Settled {...{ asked, next, wanted }} />
-        )}
-      </footer>
+      {!(pending && asked.elicitation) && (
+        <footer className="sticky bottom-[calc(3.25rem+env(safe-area-inset-bottom))] z-10 rounded-b-xl border-line border-t bg-surface px-4 py-3 sm:px-5 has-[[data-tall]]:static md:bottom-0">
+          {pending ? (
+            <Decide asked={asked} folded={unseen} inbox={{ next, wanted }} />
+          ) : (
+            <Settled {...{ asked, next, wanted }} />
+          )}
+        </footer>
+      )}
     </article>
   );
 }

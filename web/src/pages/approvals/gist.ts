@@ -33,8 +33,9 @@ export function isPlain(one: Interaction): boolean {
   return one.kind === "approval" && !one.changed && !one.rules?.length && !one.tool.startsWith("executor.");
 }
 
-/** The arguments in one line; of several requests only those that differ. */
+/** The arguments in one line, or what a server asks; of several requests only those that differ. */
 export function gist(one: Interaction, others: Interaction[] = []): string {
+  if (one.elicitation) return cut(visible(one.elicitation.message.replaceAll("\n", " ")), 160);
   const given = fields(one.arguments);
   const differing = given.filter(([name, value]) =>
     others.some((other) => fields(other.arguments).find(([known]) => known === name)?.[1] !== value),

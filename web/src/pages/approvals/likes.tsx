@@ -179,7 +179,7 @@ function State({ waits, decided }: { waits: boolean; decided: Decided | undefine
       </span>
     );
   }
-  if (decided) return <Outcome status={decided.status} />;
+  if (decided) return <Outcome asked={{ kind: "approval", status: decided.status }} />;
   return waits ? null : <span className="shrink-0 text-dim">no longer waiting</span>;
 }
 

@@ -19,7 +19,13 @@ export const KINDS: Record<string, string> = {
   credential: "needs a credential",
   oauth: "needs a sign-in",
   unknown_outcome: "unknown outcome",
+  elicitation: "needs input",
 };
+const ANSWERED: Record<string, [Tone, string]> = { approved: ["ok", "✓ answered"], denied: ["bad", "✕ declined"] };
+
+export function outcomeOf({ kind, status }: { kind: string; status: string }): [Tone, string] {
+  return (kind === "elicitation" && ANSWERED[status]) || (OUTCOMES[status] ?? ["quiet", status]);
+}
 
 type Props = { items: Interaction[]; current: string | undefined; wanted: Wanted };
 
@@ -107,7 +113,7 @@ function Alike({ group, current, wanted }: { group: Group; current: string | und
 }
 
 function Signs({ one, timeless }: { one: Interaction; timeless?: boolean }) {
-  const [tone, text] = OUTCOMES[one.status] ?? ["quiet", one.status];
+  const [tone, text] = outcomeOf(one);
   const who = one.status === "pending" ? one.actor : (one.settledByName ?? one.actor);
   return (
     <span className="mt-1 flex items-center gap-1.5 text-dim text-xs">

@@ -19,7 +19,11 @@ const SHOWN = 6;
 
 /** The calling code, and what it has done so far. */
 export function Story({ asked }: { asked: Interaction }) {
-  const found = useQuery(execution(asked.executionId)).data;
+  return asked.executionId ? <Run asked={asked} id={asked.executionId} /> : null;
+}
+
+function Run({ asked, id }: { asked: Interaction; id: string }) {
+  const found = useQuery(execution(id)).data;
   if (!found) return null;
   const calls = (found.calls ?? []).filter((one) => one.kind === "tool");
   return (
@@ -38,7 +42,7 @@ export function Story({ asked }: { asked: Interaction }) {
         </ol>
         <Link
           to="/executions/$id"
-          params={{ id: asked.executionId }}
+          params={{ id }}
           search={{ call: String(asked.callSeq) }}
           className="text-accent text-xs underline"
         >

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { execution, interaction } from "@/api/queries";
+import { execution, interaction, interactions, whoami } from "@/api/queries";
 import type { Interaction, Needs, Way } from "@/api/types";
 import { visible } from "@/text/visible";
 import { looks } from "@/ui/button";
@@ -12,6 +12,10 @@ import { Empty, Loaded } from "@/ui/states";
 import { Until } from "../approvals/context";
 import { CredentialForm } from "./form";
 import { Login } from "./login";
+import { OWN_HEADER } from "./ownheader";
+
+/** Where a source says only that it wants something, or not all that it takes. */
+const ADD = "executor.sources.add";
 
 /** Where a call that lacks a credential gets one. The agent never sees it. */
 export function ConnectPage() {
@@ -42,7 +46,7 @@ function Asked({ asked }: { asked: Interaction }) {
               </code>,
             ],
             ["Requested by", visible(asked.actor ?? "")],
-            ["Source", visible(asked.source ?? needs.source)],
+            ["Source", visible(asked.tool === ADD ? needs.source : (asked.source ?? needs.source))],
             ["Why", visible(asked.reason)],
             ["Expires", <Until key="expires" at={asked.expiresAt} />],
             ["Execution", <See key="execution" asked={asked} />],
@@ -71,7 +75,9 @@ const OWN: Way = {
 };
 
 function Ways({ asked, needs }: { asked: Interaction; needs: Needs }) {
-  const ways = needs.ways.length ? needs.ways : [OWN];
+  const may = useQuery(whoami).data?.permissions ?? [];
+  const own = may.includes("administer") && asked.tool === ADD ? [OWN_HEADER] : [];
+  const ways = [...(needs.ways.length ? needs.ways : [OWN]), ...own];
   const [at, setAt] = useState(0);
   const way = ways[at] ?? OWN;
   return (
@@ -80,7 +86,8 @@ function Ways({ asked, needs }: { asked: Interaction; needs: Needs }) {
         <Choice label="How" value={at} onChange={(event) => setAt(Number(event.target.value))}>
           {ways.map((one, index) => (
             <option key={`${one.name} ${one.scheme}`} value={index}>
-              {visible(one.name)} ({one.oauth ? "sign in at the service" : one.scheme.replace("_", " ")})
+              {visible(one.name)}
+              {one !== OWN_HEADER && ` (${one.oauth ? "sign in at the service" : one.scheme.replace("_", " ")})`}
             </option>
           ))}
         </Choice>
@@ -98,7 +105,7 @@ function Ways({ asked, needs }: { asked: Interaction; needs: Needs }) {
 function See({ asked }: { asked: Interaction }) {
   return (
     <>
-      <Link to="/executions/$id" params={{ id: asked.executionId }} className="text-accent underline">
+      <Link to="/executions/$id" params={{ id: asked.executionId ?? "" }} className="text-accent underline">
         See what it does
       </Link>{" "}
       or{" "}
@@ -111,7 +118,17 @@ function See({ asked }: { asked: Interaction }) {
 
 function Done({ asked }: { asked: Interaction }) {
   const given = asked.status === "approved";
-  const run = useQuery(execution(asked.executionId)).data;
+  const run = useQuery(execution(asked.executionId ?? "")).data;
+  const pending = useQuery(interactions("pending")).data?.items ?? [];
+  const again = pending.find((one) => one.executionId === asked.executionId && one.kind === asked.kind);
+  if (given && again)
+    return (
+      <Empty title="The service refused this credential">
+        <Link to="/connect/$id" params={{ id: again.id }} className={`${looks("primary")} mt-3`}>
+          Enter it again
+        </Link>
+      </Empty>
+    );
   const failed = run?.status === "failed";
   const outcome = failed
     ? "Credential saved, but the execution has failed"
@@ -119,7 +136,7 @@ function Done({ asked }: { asked: Interaction }) {
   return (
     <Empty title={given ? outcome : `This request is ${asked.status}`}>
       {failed && run.error && <p className="break-words text-bad">{visible(run.error.message)}</p>}
-      <Link to="/executions/$id" params={{ id: asked.executionId }} className={`${looks("plain")} mt-3`}>
+      <Link to="/executions/$id" params={{ id: asked.executionId ?? "" }} className={`${looks("plain")} mt-3`}>
         See the execution
       </Link>
     </Empty>

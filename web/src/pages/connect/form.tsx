@@ -8,6 +8,7 @@ import { Button } from "@/ui/button";
 import { TextField } from "@/ui/field";
 import { Trouble } from "@/ui/states";
 import { Owner, type Scope } from "./owner";
+import { inHeader, OWN_HEADER } from "./ownheader";
 
 /** Values go out once, in the body of one request; nothing keeps them here, and nothing shows them again. */
 export function CredentialForm({ asked, needs, way }: { asked: Interaction; needs: Needs; way: Way }) {
@@ -17,11 +18,12 @@ export function CredentialForm({ asked, needs, way }: { asked: Interaction; need
   const client = useQueryClient();
   const give = useMutation({
     gcTime: 0,
-    mutationFn: (values: Record<string, string>) => {
-      const placements = way.name ? [] : way.placements;
+    mutationFn: ({ header, ...values }: Record<string, string>) => {
+      const own = way === OWN_HEADER;
+      const placements = own ? inHeader(header ?? "") : way.name ? [] : way.placements;
       return post(`/v1/interactions/${asked.id}/credential`, {
         values,
-        way: way.name,
+        way: own ? "" : way.name,
         placements,
         name: needs.connection,
         scope: shared ? scope : "actor",
@@ -36,12 +38,16 @@ export function CredentialForm({ asked, needs, way }: { asked: Interaction; need
     event.preventDefault();
     const form = event.currentTarget;
     const entered = new FormData(form);
-    give.mutate(Object.fromEntries(way.inputs.map(({ name }) => [name, String(entered.get(name) ?? "")])));
+    const names = [...way.inputs.map(({ name }) => name), ...(way === OWN_HEADER ? ["header"] : [])];
+    give.mutate(Object.fromEntries(names.map((name) => [name, String(entered.get(name) ?? "")])));
     form.reset();
   };
   return (
     <form onSubmit={submit} autoComplete="off" className="space-y-4">
       {give.error ? <Trouble error={give.error} /> : null}
+      {way === OWN_HEADER && (
+        <TextField name="header" label="Header" defaultValue="X-API-Key" spellCheck={false} required />
+      )}
       {way.inputs.map((input) => (
         <TextField
           key={input.name}

@@ -28,7 +28,7 @@ const SAID: Record<Call["state"], string> = {
 
 /** What came of a call that was allowed, as soon as it is known. */
 export default function AllowedCall({ asked }: { asked: Interaction }) {
-  const found = useQuery(whole(asked.executionId, asked.callSeq));
+  const found = useQuery(whole(asked.executionId ?? "", asked.callSeq));
   const call = found.data;
   if (!call) return found.error ? <Trouble error={found.error} /> : <Skeleton rows={1} />;
   const ended = call.state === "succeeded" || call.state === "failed";

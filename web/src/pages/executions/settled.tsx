@@ -19,7 +19,7 @@ export const needsCredential = (one: Decided) => one.kind === "credential" || on
 /** What was asked of a human about a call, and what came of it. */
 export function Settled({ decided }: { decided: Decided }) {
   const { status, settledByName, settledBy, settledAt, scope, decisionReason } = decided;
-  const who = visible(settledByName ?? settledBy ?? "somebody");
+  const who = visible(settledByName ?? settledBy ?? "someone");
   return (
     <span className="break-words">
       {status === "pending" ? (

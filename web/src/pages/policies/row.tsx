@@ -78,6 +78,8 @@ export function PolicyRow({ policy, may, number, above, named, over, onMove, onD
 
 function Reach({ policy }: { policy: Policy }) {
   if (policy.matches === undefined || policy.matches === null) return null;
+  if (policy.matches === 0 && policy.pattern.startsWith("agent."))
+    return <span className="whitespace-nowrap text-dim text-xs">applies to coding agents</span>;
   const text = `matches ${policy.matches.toLocaleString("en")} ${policy.matches === 1 ? "tool" : "tools"}`;
   return policy.matches === 0 ? (
     <Badge tone="warn">{text} now</Badge>

@@ -56,7 +56,7 @@ function Daemon({ status }: { status: SystemStatus }) {
         ["Executor", status.version],
         ["Web UI", <>build {code(build())}</>],
         ["Python", status.python],
-        ["SQLite", status.sqlite],
+        ["Database", status.database],
         ["Address", code(status.address)],
         ["Up for", duration(status.uptimeSeconds * 1000)],
         ["Connected", `${status.sources} sources, ${status.tools.toLocaleString("en")} tools`],

@@ -12,6 +12,16 @@ export const members = list("members", "/v1/members");
 export const invitations = list("invitations", "/v1/invitations");
 export const sessions = list("sessions", "/v1/auth/sessions");
 
+export const webhooks = list("webhooks", "/v1/webhooks");
+
+/** What is under way changes without an event, so it is looked at again while anything is. */
+export const deliveries = (id: string) =>
+  queryOptions({
+    queryKey: ["webhooks", id, "deliveries"],
+    queryFn: ({ signal }) => get(`/v1/webhooks/${encodeURIComponent(id)}/deliveries?limit=20`, signal),
+    refetchInterval: ({ state }) => (state.data?.items.some((one) => one.status === "pending") ? 1000 : false),
+  });
+
 export const separation = queryOptions({
   queryKey: ["separation"],
   queryFn: ({ signal }) => get("/v1/separation", signal),

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { remove } from "@/api/client";
-import type { Session } from "@/api/types";
+import type { BrowserSession } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { ConfirmButton } from "@/ui/confirm";
@@ -15,7 +15,7 @@ import { browserName } from "./browsers";
 import { sessions } from "./queries";
 import { Row } from "./rows";
 
-const path = (one: Session) => `/v1/auth/sessions/${encodeURIComponent(one.id)}` as const;
+const path = (one: BrowserSession) => `/v1/auth/sessions/${encodeURIComponent(one.id)}` as const;
 
 export function Sessions() {
   const asked = useQuery(sessions);
@@ -56,10 +56,10 @@ export function Sessions() {
   );
 }
 
-const latestFirst = (one: Session, other: Session) =>
+const latestFirst = (one: BrowserSession, other: BrowserSession) =>
   Number(other.current) - Number(one.current) || other.lastSeenAt.localeCompare(one.lastSeenAt);
 
-function EndOthers({ others }: { others: Session[] }) {
+function EndOthers({ others }: { others: BrowserSession[] }) {
   const client = useQueryClient();
   const end = useMutation({
     mutationFn: () => Promise.all(others.map((one) => remove(path(one)))),

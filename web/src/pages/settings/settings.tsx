@@ -7,6 +7,7 @@ import { Keys } from "./keys";
 import { People } from "./people";
 import { Place } from "./place";
 import { Sessions } from "./sessions";
+import { Webhooks } from "./webhooks";
 
 export function SettingsPage() {
   const { tab } = useSearch({ from: "/shell/settings" });
@@ -16,6 +17,7 @@ export function SettingsPage() {
     { id: "people", title: "Members", content: <People /> },
     { id: "keys", title: "Keys and agents", content: <Keys /> },
     { id: "sessions", title: "Sign-in", content: <Sessions /> },
+    { id: "webhooks", title: "Webhooks", content: <Webhooks /> },
     { id: "appearance", title: "Appearance and notifications", content: <Appearance /> },
     { id: "about", title: "About", content: <About /> },
   ];

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { call } from "@/api/client";
+import { call, get } from "@/api/client";
 
 type Offered = { offered: boolean; issuer: string | null };
 
@@ -7,6 +7,14 @@ type Offered = { offered: boolean; issuer: string | null };
 export const offered = queryOptions({
   queryKey: ["oidc"],
   queryFn: ({ signal }) => call<Offered>("get", "/v1/auth/oidc/offered", undefined, signal),
+  retry: false,
+  staleTime: 300_000,
+});
+
+/** Whether strangers may open a workspace. */
+export const anonymousOffered = queryOptions({
+  queryKey: ["anonymous", "offered"],
+  queryFn: ({ signal }) => get("/v1/auth/anonymous/offered", signal),
   retry: false,
   staleTime: 300_000,
 });

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useCallback, useEffect, useRef, useState } from "react";
 import { chooseWorkspace, post, query } from "@/api/client";
@@ -9,7 +9,7 @@ import { TextField } from "@/ui/field";
 import { Skeleton, Trouble } from "@/ui/states";
 import { safePath, takeFragment } from "./fragment";
 import { SignInFrame } from "./frame";
-import { offered } from "./offered";
+import { anonymousOffered, offered } from "./offered";
 
 export function SignInPage() {
   const { to } = useSearch({ from: "/sign-in" });
@@ -80,6 +80,7 @@ function Asking({ onToken, error }: { onToken: (token: string) => void; error: u
           Sign in
         </Button>
       </form>
+      <WithoutAccount />
     </div>
   );
 }
@@ -98,6 +99,34 @@ function Provider() {
         Sign in with your identity provider
       </a>
       <p className="mt-2 truncate text-center text-dim text-xs">{visible(hostOf(data.issuer ?? ""))}</p>
+    </div>
+  );
+}
+
+/** Where the operator lets strangers in. Browsers say which page asks only over https and on their own machine. */
+function WithoutAccount() {
+  const { to } = useSearch({ from: "/sign-in" });
+  const { data } = useQuery(anonymousOffered);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const enter = useMutation({
+    mutationFn: () => post("/v1/auth/anonymous/browser"),
+    onSuccess: async () => {
+      chooseWorkspace("");
+      client.clear();
+      await navigate({ href: safePath(to), replace: true });
+    },
+  });
+  if (!data?.offered || !window.isSecureContext) return null;
+  return (
+    <div className="border-line border-t pt-4">
+      {enter.error ? <Trouble error={enter.error} /> : null}
+      <Button className="w-full" busy={enter.isPending} onClick={() => enter.mutate()}>
+        Continue without an account
+      </Button>
+      <p className="mt-2 text-dim text-xs">
+        Opens an anonymous workspace in this browser. It is deleted after a week, and sees nothing of others.
+      </p>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { post } from "@/api/client";
 import { write } from "@/api/json";
-import { source } from "@/api/queries";
+import { source, sources } from "@/api/queries";
 import type { Probe } from "@/api/types";
 import { quoted } from "@/text/code";
 import { Page, Section } from "@/ui/page";
@@ -39,6 +39,7 @@ function Find() {
   const given = useSearch({ from: "/shell/sources/add" });
   const navigate = useNavigate({ from: "/sources/add" });
   const [wish, setWish] = useState<Wish | null>(null);
+  useQuery(sources); // known when something is found: namespaces that are taken are not offered
   const probe = useMutation({
     mutationFn: async (wanted: Wish) =>
       wanted.command ? ofCommand(wanted.command) : await post("/v1/sources/probe", wanted),
@@ -62,8 +63,15 @@ function Find() {
 
 /** Nothing can be found out about a command without running it, and no one has agreed to that yet. */
 function ofCommand(command: string[]): Probe {
-  const unknown = { name: null, namespace: null, baseUrl: null, note: null, auth: [] };
-  return { ...unknown, kind: "mcp", location: command.map(quoted).join(" "), transport: "stdio" };
+  const unknown = { name: null, namespace: null, baseUrl: null, note: null, warning: null, auth: [], ways: [] };
+  return {
+    ...unknown,
+    sentTo: null,
+    guarded: false,
+    kind: "mcp",
+    location: command.map(quoted).join(" "),
+    transport: "stdio",
+  };
 }
 
 function Connected({ id }: { id: string }) {

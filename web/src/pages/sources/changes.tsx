@@ -132,7 +132,7 @@ function Item({ item }: { item: ToolChange }) {
   );
 }
 
-function Differences({ item }: { item: ToolChange }) {
+export function Differences({ item }: { item: Pick<ToolChange, "differences" | "cut"> }) {
   return (
     <ul className="mt-2 space-y-1 text-xs">
       {item.differences.map((one) => (

@@ -13,6 +13,8 @@ import { Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { tell, tellProblem } from "@/ui/toast";
 import { Login } from "../connect/login";
+import { inHeader, OWN_HEADER } from "../connect/ownheader";
+import type { Credential } from "./guard";
 
 /** The credentials of a source, by name. Values are entered once and never shown again. */
 export function Connections({ source }: { source: Source }) {
@@ -34,7 +36,9 @@ export function Connections({ source }: { source: Source }) {
           <Known key={one.id} connection={one} />
         ))}
       </ul>
-      {ways && ways.items.length > 0 && <Give source={source} ways={ways.items} />}
+      {ways && ways.items.length > 0 && (
+        <Give source={source} ways={source.unread ? [...ways.items, OWN_HEADER] : ways.items} />
+      )}
     </Section>
   );
 }
@@ -82,7 +86,7 @@ function Give({ source, ways }: { source: Source; ways: Way[] }) {
   const client = useQueryClient();
   const way = ways[at] ?? ways[0];
   const add = useMutation({
-    mutationFn: (body: { values: Record<string, string>; way: string; name: string }) =>
+    mutationFn: (body: Pick<Credential, "values"> & { way?: string; placements?: Way["placements"]; name: string }) =>
       post("/v1/connections", { source: source.namespace, replace: true, ...body }),
     onSuccess: () => {
       client.invalidateQueries({ queryKey: ["connections"] });
@@ -95,14 +99,16 @@ function Give({ source, ways }: { source: Source; ways: Way[] }) {
     event.preventDefault();
     const entered = new FormData(event.currentTarget);
     const values = Object.fromEntries(way.inputs.map(({ name }) => [name, String(entered.get(name) ?? "")]));
-    add.mutate({ values, way: way.name, name: String(entered.get("connectionName") ?? "") });
+    const sent = way === OWN_HEADER ? { placements: inHeader(String(entered.get("header") ?? "")) } : { way: way.name };
+    add.mutate({ values, ...sent, name: String(entered.get("connectionName") ?? "") });
     event.currentTarget.reset();
   };
   const choice = ways.length > 1 && (
     <Choice label="How" value={at} onChange={(event) => setAt(Number(event.target.value))}>
       {ways.map((one, index) => (
         <option key={`${one.name} ${one.scheme}`} value={index}>
-          {visible(one.name)} ({one.oauth ? "sign in at the service" : one.scheme.replace("_", " ")})
+          {visible(one.name)}
+          {one !== OWN_HEADER && ` (${one.oauth ? "sign in at the service" : one.scheme.replace("_", " ")})`}
         </option>
       ))}
     </Choice>
@@ -118,6 +124,9 @@ function Give({ source, ways }: { source: Source; ways: Way[] }) {
     <form key={at} onSubmit={submit} autoComplete="off" className="max-w-md space-y-3 border-line border-t pt-4">
       {choice}
       {add.error ? <Trouble error={add.error} /> : null}
+      {way === OWN_HEADER && (
+        <TextField name="header" label="Header" defaultValue="X-API-Key" spellCheck={false} required />
+      )}
       {way.inputs.map((input) => (
         <TextField
           key={input.name}

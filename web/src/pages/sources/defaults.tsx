@@ -42,7 +42,7 @@ export function ApprovalDefaults({ source }: { source: Source }) {
   );
 }
 
-/** As tall before the defaults are known as after: nothing below moves. */
+/** As tall before the defaults are known as after: nothing below moves. Until then nothing can be chosen that they would replace. */
 function Chosen({ source, defaults }: { source: Source; defaults?: Defaults }) {
   const client = useQueryClient();
   const [wanted, setWanted] = useState({
@@ -71,6 +71,7 @@ function Chosen({ source, defaults }: { source: Source; defaults?: Defaults }) {
             key={effect}
             label={label}
             value={wanted[effect] ?? ""}
+            disabled={!defaults}
             onChange={(event) => setWanted({ ...wanted, [effect]: (event.target.value || null) as Action | null })}
           >
             <option value="">{`Not set (${otherwise.toLowerCase()})`}</option>

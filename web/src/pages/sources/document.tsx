@@ -1,13 +1,13 @@
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { Download } from "lucide-react";
-import { useEffect, useMemo, useRef } from "react";
+import { useMemo } from "react";
 import type { Source } from "@/api/types";
 import { command } from "@/text/code";
 import { size } from "@/text/size";
-import { visible } from "@/text/visible";
 import { Button } from "@/ui/button";
 import { Command } from "@/ui/copy";
+import { saveFile } from "@/ui/download";
+import { Lines } from "@/ui/lines";
 import { Skeleton, Trouble } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { tellProblem } from "@/ui/toast";
@@ -16,7 +16,6 @@ import { documentPart, type Part } from "./queries";
 
 const FIRST = PRETTY;
 const NEXT = 512 * 1024;
-const LINE = 20;
 const ENDINGS: Record<string, string> = {
   "application/json": "json",
   "application/yaml": "yaml",
@@ -49,7 +48,7 @@ export function RawDocument({ source }: { source: Source }) {
           <Save source={source} mediaType={first.mediaType} />
         </span>
       </div>
-      <Lines
+      <Text
         pages={asked.data.pages}
         more={asked.hasNextPage && !asked.isFetchingNextPage ? asked.fetchNextPage : undefined}
       />
@@ -60,45 +59,13 @@ export function RawDocument({ source }: { source: Source }) {
   );
 }
 
-function Lines({ pages, more }: { pages: Part[]; more: (() => unknown) | undefined }) {
-  const box = useRef<HTMLElement>(null);
+function Text({ pages, more }: { pages: Part[]; more: (() => unknown) | undefined }) {
   const { lines, formatted } = useMemo(() => linesOf(pages), [pages]);
-  const virtual = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => LINE,
-    overscan: 40,
-  });
-  const items = virtual.getVirtualItems();
-  const last = items[items.length - 1]?.index ?? 0;
-  useEffect(() => {
-    if (more && last > lines.length - 400) void more();
-  }, [more, last, lines.length]);
   const whole = pages[0]?.size ?? 0;
   const read = pages.reduce((sum, part) => sum + part.bytes.length, 0);
   return (
     <>
-      <section
-        ref={box}
-        tabIndex={0}
-        aria-label="Text of the document"
-        className="h-[min(65dvh,44rem)] overflow-auto rounded-lg border border-line bg-raised/60 font-mono text-xs leading-5"
-      >
-        <div className="relative min-w-max" style={{ height: virtual.getTotalSize() }}>
-          {items.map((item) => (
-            <div
-              key={item.key}
-              className="absolute top-0 left-0 flex whitespace-pre"
-              style={{ height: item.size, transform: `translateY(${item.start}px)` }}
-            >
-              <span aria-hidden="true" className="w-14 shrink-0 select-none pr-3 text-right text-dim">
-                {item.index + 1}
-              </span>
-              <code>{visible(lines[item.index] ?? "", "\t")}</code>
-            </div>
-          ))}
-        </div>
-      </section>
+      <Lines lines={lines} label="Text of the document" onNear={more} />
       <p role="status" className="mt-1.5 text-dim text-xs">
         {formatted ? "Formatted for reading; the download is the original." : ""}
         {read < whole ? `${size(read)} of ${size(whole)} loaded; scroll for more.` : ""}
@@ -110,14 +77,8 @@ function Lines({ pages, more }: { pages: Part[]; more: (() => unknown) | undefin
 function Save({ source, mediaType }: { source: Source; mediaType: string }) {
   const save = useMutation({
     mutationFn: () => documentPart(source.id, 0, 1_000_000_000),
-    onSuccess: ({ bytes: content }) => {
-      const address = URL.createObjectURL(new Blob([content as BlobPart], { type: "application/octet-stream" }));
-      const link = document.createElement("a");
-      link.href = address;
-      link.download = `${source.namespace}.${ENDINGS[mediaType] ?? "txt"}`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(address), 10_000);
-    },
+    onSuccess: ({ bytes: content }) =>
+      saveFile(`${source.namespace}.${ENDINGS[mediaType] ?? "txt"}`, content as BlobPart),
     onError: tellProblem,
   });
   return (

@@ -21,6 +21,7 @@ import { ServerHints } from "./hints";
 import { path } from "./queries";
 import { Refresh } from "./refresh";
 import { Remove } from "./remove";
+import { ConnectionSettings } from "./settings/settings";
 import { SourceStatus } from "./status";
 
 export function EditSourcePage() {
@@ -42,6 +43,7 @@ export function EditSourcePage() {
           <>
             {found.error && <Failing source={found} />}
             <Connections source={found} />
+            {may && <ConnectionSettings key={found.revision} source={found} />}
             {may && <ToolChoice key={`${found.id} ${found.refreshedAt}`} source={found} />}
             {may && found.kind === "mcp" && <ServerHints source={found} />}
             {may && <ApprovalDefaults source={found} />}
@@ -123,11 +125,9 @@ function About({ source }: { source: Source }) {
           ["ID", <Identifier key="id" id={source.id} />],
         ]}
       />
-      <p className="mt-4 mb-2 text-dim text-sm">
-        You can't change its address or where calls go: every approval and credential is bound to them. Disconnect the
-        source and add it again.
-      </p>
-      <Command text={command("sources", "show", source.namespace)} />
+      <div className="mt-4">
+        <Command text={command("sources", "show", source.namespace)} />
+      </div>
     </Section>
   );
 }

@@ -7,26 +7,29 @@ import { Button } from "@/ui/button";
 import { Skeleton, Trouble } from "@/ui/states";
 import { firstLine } from "./description";
 import { follow, useProgress } from "./follow";
+import type { Credential } from "./guard";
 import type { Preview } from "./queries";
 import { Working } from "./working";
 
 /** What would be connected, before it is. A command is run for it only on request. */
-export function Offer({ body, runs, agreed, onRead }: Props) {
+export function Offer({ body, given, runs, agreed, onRead }: Props) {
   return runs ? (
     <AfterConsent key={write(body)} body={body} agreed={agreed} onRead={onRead} />
   ) : (
-    <AtOnce body={body} onRead={onRead} />
+    <AtOnce body={body} given={given} onRead={onRead} />
   );
 }
 
 type Read = (preview: Preview) => void;
-type Props = { body: object; runs: boolean; agreed: boolean; onRead: Read };
+type Props = { body: object; given?: Given; runs: boolean; agreed: boolean; onRead: Read };
+/** A credential to read it with. Wherever something is kept, it is how often one was entered, not what. */
+type Given = { credential: Credential; tries: number };
 
-function AtOnce({ body, onRead }: { body: object; onRead: Read }) {
+function AtOnce({ body, given, onRead }: { body: object; given?: Given; onRead: Read }) {
   const progress = useProgress();
   const asked = useQuery({
-    queryKey: ["preview", body],
-    queryFn: () => follow<Preview>("/v1/sources/preview", body, progress.say),
+    queryKey: ["preview", body, given?.tries ?? 0],
+    queryFn: () => follow<Preview>("/v1/sources/preview", { ...body, credential: given?.credential }, progress.say),
     placeholderData: keepPreviousData,
     retry: false,
     staleTime: 60_000,

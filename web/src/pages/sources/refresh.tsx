@@ -33,7 +33,8 @@ export function Refresh({ id, size = "normal", word = "Refresh" }: Props) {
   );
 }
 
-function said({ added, removed, changed, unchanged }: Refreshed): string {
+function said({ added, removed, changed, unchanged, held }: Refreshed): string {
+  if (held.length) return `${held.length} changed: review what the server changed`;
   if (unchanged || added.length + removed.length + changed.length === 0) return "Nothing has changed";
   return `${added.length} added, ${removed.length} removed, ${changed.length} changed: see Changes`;
 }

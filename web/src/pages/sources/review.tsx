@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useCallback, useState } from "react";
+import { type FormEvent, useCallback, useRef, useState } from "react";
+import { sources } from "@/api/queries";
 import type { Probe, Source } from "@/api/types";
 import { command, quoted } from "@/text/code";
 import { visible } from "@/text/visible";
@@ -15,6 +16,8 @@ import { Covering } from "./covering";
 import { Failed } from "./failed";
 import { FilterFields, filtersOf, NO_FILTERS, optionsOf } from "./filters";
 import { follow, useProgress } from "./follow";
+import { type Credential, Guard, type Take } from "./guard";
+import { freeNamespace } from "./namespace";
 import { Offer } from "./offer";
 import type { Preview } from "./queries";
 import { Working } from "./working";
@@ -25,11 +28,15 @@ type Chosen = { namespace: string; name: string; baseUrl: string };
 export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
   const [consent, setConsent] = useState(false);
   const [inherit, setInherit] = useState(false);
-  const [chosen, setChosen] = useState<Chosen>(chosenOf(probe));
+  const known = useQuery(sources).data?.items ?? [];
+  const [chosen, setChosen] = useState<Chosen>(() => chosenOf(probe, known));
   const [typed, setTyped] = useState(NO_FILTERS);
   const [tried, setTried] = useState(NO_FILTERS);
   const [groups, setGroups] = useState<Preview["groups"]>([]);
   const [trust, setTrust] = useState(false);
+  const [given, setGiven] = useState<{ credential: Credential; tries: number } | null>(null);
+  const give = (credential: Credential) => setGiven((before) => ({ credential, tries: (before?.tries ?? 0) + 1 }));
+  const take = useRef<Take | null>(null);
   const read = useCallback((preview: Preview) => setGroups(preview.groups), []);
   const progress = useProgress();
   const connect = useConnect(
@@ -40,7 +47,9 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
   );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    connect.mutate(chosen);
+    const typed = take.current?.() ?? null;
+    if (typed) give(typed);
+    connect.mutate({ ...chosen, credential: typed ?? given?.credential });
   };
   const runs = probe.transport === "stdio" || probe.kind === "python";
   const field = (name: keyof Chosen) => ({
@@ -61,7 +70,16 @@ export function Review({ probe, wish }: { probe: Probe; wish: Wish }) {
           )}
         </div>
         {runs && <Consent probe={probe} wish={wish} agreed={consent} onAgree={setConsent} />}
-        <Offer body={{ ...asked, ...filtersOf(tried) }} runs={runs} agreed={consent} onRead={read} />
+        {probe.guarded && <Guard probe={probe} take={take} onGive={give} />}
+        {(!probe.guarded || given) && (
+          <Offer
+            body={{ ...asked, ...filtersOf(tried) }}
+            given={given ?? undefined}
+            runs={runs}
+            agreed={consent}
+            onRead={read}
+          />
+        )}
         <details className="text-sm">
           <summary className="font-medium">Choose tools</summary>
           <div className="mt-2 space-y-3">
@@ -101,8 +119,9 @@ function useConnect(wish: Wish, probe: Probe, agreed: Agreed, say: (text: string
   const client = useQueryClient();
   const navigate = useNavigate();
   return useMutation({
-    mutationFn: (chosen: Chosen) => {
-      const body = { ...requestOf(wish, probe), ...agreed, ...trimmed(chosen) };
+    gcTime: 0,
+    mutationFn: ({ credential, ...chosen }: Chosen & { credential?: Credential }) => {
+      const body = { ...requestOf(wish, probe), ...agreed, ...trimmed(chosen), credential };
       return follow<Source>("/v1/sources", body, say);
     },
     onSuccess: (source) => {
@@ -113,14 +132,20 @@ function useConnect(wish: Wish, probe: Probe, agreed: Agreed, say: (text: string
   });
 }
 
-/** Exactly what was found: the address that was given may only have led to it. */
+/** Exactly what was found: the address that was given may only have led to it. What is guarded is looked at again. */
 function requestOf(wish: Wish, probe: Probe) {
+  if (probe.guarded) return { ...wish, location: wish.location ?? "" };
   const given = wish.document !== undefined || wish.command;
   return { ...wish, location: (given ? wish.location : probe.location) ?? "", kind: probe.kind };
 }
 
-function chosenOf(probe: Probe): Chosen {
-  return { namespace: probe.namespace ?? "", name: probe.name ?? "", baseUrl: probe.baseUrl ?? "" };
+function chosenOf(probe: Probe, known: Source[]): Chosen {
+  const taken = known.map((one) => one.namespace);
+  return {
+    namespace: freeNamespace(probe.namespace ?? "", taken),
+    name: probe.name ?? "",
+    baseUrl: probe.baseUrl ?? "",
+  };
 }
 
 function trimmed({ namespace, name, baseUrl }: Chosen): Chosen {
@@ -158,7 +183,7 @@ function Found({ probe }: { probe: Probe }) {
         [
           "Kind",
           <Badge key="kind" tone="accent">
-            {probe.kind}
+            {probe.kind || "not known yet"}
           </Badge>,
         ],
         [
@@ -174,6 +199,7 @@ function Found({ probe }: { probe: Probe }) {
             (probe.transport === "stdio" ? "" : "none required"),
         ],
         ["Note", visible(probe.note ?? "")],
+        ["Warning", probe.warning ? <b key="warning">{visible(probe.warning)}</b> : ""],
       ]}
     />
   );

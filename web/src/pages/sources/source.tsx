@@ -3,6 +3,8 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { ArrowLeft, FunctionSquare, Settings2 } from "lucide-react";
 import { connections, source, whoami } from "@/api/queries";
 import type { Source } from "@/api/types";
+import type { Filters } from "@/pages/tools/filters";
+import { Manifest } from "@/pages/tools/manifest";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { looks } from "@/ui/button";
@@ -11,7 +13,9 @@ import { Empty, Loaded, Trouble } from "@/ui/states";
 import { Tabs } from "@/ui/tabs";
 import { Ago } from "@/ui/time";
 import { SourceChanges } from "./changes";
+import { Definitions } from "./definitions";
 import { RawDocument } from "./document";
+import { HeldTools } from "./held";
 import { Refresh } from "./refresh";
 import { Search } from "./search";
 import { AuthBadge, SourceStatus } from "./status";
@@ -69,20 +73,37 @@ function About({ source }: { source: Source }) {
 }
 
 function Views({ source }: { source: Source }) {
-  const { view } = useSearch({ from: "/shell/sources/$id" });
+  const { view, ...search } = useSearch({ from: "/shell/sources/$id" });
   const may = useQuery(whoami).data?.permissions.includes("read") ?? true;
   const navigate = useNavigate({ from: "/sources/$id" });
   const turn = (id: string) => void navigate({ search: { view: id === "tools" ? undefined : id } });
+  const change = (made: Filters) => void navigate({ search: (before) => ({ ...before, ...made }), replace: true });
+  const filters = { q: search.q, effect: search.effect, policy: search.policy };
   const tabs = [
     { id: "tools", title: `Tools (${source.toolCount.toLocaleString("en")})`, content: <Tools source={source} /> },
+    {
+      id: "definitions",
+      title: "Definitions",
+      content: <Definitions source={source} known={source.refreshedAt} />,
+    },
     ...(may
       ? [
+          {
+            id: "manifest",
+            title: "Manifest",
+            content: <Manifest source={source} filters={filters} onChange={change} />,
+          },
           { id: "changes", title: "Changes", content: <SourceChanges source={source} /> },
           { id: "document", title: "Document", content: <RawDocument source={source} /> },
         ]
       : []),
   ];
-  return <Tabs label="Views of the source" tabs={tabs} value={view ?? "tools"} onChange={turn} />;
+  return (
+    <>
+      {may && source.kind === "mcp" && <HeldTools source={source} />}
+      <Tabs label="Views of the source" tabs={tabs} value={view ?? "tools"} onChange={turn} />
+    </>
+  );
 }
 
 function Tools({ source }: { source: Source }) {

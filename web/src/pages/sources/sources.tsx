@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { connections, sources } from "@/api/queries";
+import { lazy, Suspense } from "react";
+import { connections, sources, useVisitor } from "@/api/queries";
 import type { Connection, Source } from "@/api/types";
 import { visible } from "@/text/visible";
 import { Badge } from "@/ui/badge";
 import { looks } from "@/ui/button";
 import { Page } from "@/ui/page";
-import { Loaded } from "@/ui/states";
+import { Loaded, Skeleton } from "@/ui/states";
 import { Ago } from "@/ui/time";
 import { Agents } from "./agents";
 import { FirstSteps } from "./firststeps";
@@ -16,10 +17,13 @@ import { Refresh } from "./refresh";
 import { Start } from "./start";
 import { AuthBadge, SourceStatus } from "./status";
 
+const VisitorSources = lazy(() => import("./visitor").then((module) => ({ default: module.VisitorSources })));
+
 export function SourcesPage() {
   const found = useQuery(sources);
   const known = useQuery(connections).data?.items ?? [];
-  const add = (
+  const visitor = useVisitor();
+  const add = !visitor && (
     <Link to="/sources/add" className={looks("primary")}>
       <Plus size={15} aria-hidden="true" /> Add a source
     </Link>
@@ -29,8 +33,14 @@ export function SourcesPage() {
       <Loaded asked={found} rows={4}>
         {({ items }) => (
           <>
-            {items.length ? <Connected items={items} known={known} /> : <Start />}
-            <Agents />
+            {items.length ? <Connected items={items} known={known} /> : !visitor && <Start />}
+            {visitor ? (
+              <Suspense fallback={<Skeleton rows={4} />}>
+                <VisitorSources empty={items.length === 0} />
+              </Suspense>
+            ) : (
+              <Agents />
+            )}
           </>
         )}
       </Loaded>

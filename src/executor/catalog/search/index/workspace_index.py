@@ -81,6 +81,9 @@ class Indexes:
     def forget(self, workspace_id: str) -> None:
         self._made.pop(workspace_id, None)
 
+    def forget_all(self) -> None:
+        self._made.clear()
+
     def prepare(self, workspace_id: str) -> None:
         """Begin before anyone searches. If it goes wrong, the next search reports it."""
         task = asyncio.create_task(self.of(workspace_id))

@@ -12,9 +12,12 @@ from source import FILE
 from tools import ToolError
 from values import Flaw
 
-_MOST_STACK, _MOST_MESSAGE = 16_000, 8_000
+_MOST_STACK, _MOST_MESSAGE, _MOST_ERRORS = 16_000, 8_000, 100
 _OWN, _LIBRARY = "/0/", "/python/"  # where the driver and the library lay when the image was built
 _CARRIED = 64_000
+# Which classes of the code can't replace.
+_name_of = type.__dict__["__name__"].__get__
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
 
 
 def of_syntax(error: BaseException) -> str:
@@ -31,6 +34,16 @@ def of_exit(error: SystemExit) -> str:
     return failure_line("code_error", f"SystemExit: {error.code}", "", _position(error.__traceback__))
 
 
+def describe(error: BaseException, given: list[ToolError]) -> str:
+    """Runs texts of the code's own classes. What they raise in turn must not hide that the program failed."""
+    try:
+        return of_exit(error) if isinstance(error, SystemExit) else of_error(error, given)
+    except BaseException:  # noqa: BLE001 - see above
+        name = str(_name_of(type(error)))
+        at = _position(_traceback_of(error))
+        return failure_line("code_error", name, "", {"name": name, **at})
+
+
 def of_error(error: BaseException, given: list[ToolError]) -> str:
     """`given` are the errors that the host gave; only they end a program with their own code."""
     tool_error = _find_given(error, given)
@@ -39,16 +52,39 @@ def of_error(error: BaseException, given: list[ToolError]) -> str:
     if isinstance(error, MemoryError):
         return out_of_memory()
     at = _position(error.__traceback__)
-    details = {"name": type(error).__name__, **at, "stack": _stack(error)}
-    return failure_line("code_error", _message(error), "", details)
+    is_large = _is_large(error)
+    stack = _own_stack(error) if is_large else _stack(error)
+    details = {"name": _name_of(type(error)), **at, "stack": stack}
+    return failure_line("code_error", _own_message(error) if is_large else _message(error), "", details)
 
 
 def _find_given(error: BaseException, given: list[ToolError]) -> ToolError | None:
     """The error itself, or the first of a group in which there is nothing else."""
-    if isinstance(error, BaseExceptionGroup):
-        found = [_find_given(one, given) for one in error.exceptions]
-        return found[0] if all(found) else None
-    return next((one for one in given if one is error), None)
+    found: list[ToolError] = []
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, BaseExceptionGroup):
+            waiting += reversed(one.exceptions)
+        elif any(one is known for known in given):
+            found.append(one)  # type: ignore[arg-type]
+        else:
+            return None
+    return found[0]
+
+
+def _is_large(error: BaseException) -> bool:
+    """Are more errors linked with it, as causes or in groups, than anyone would read?"""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting and len(seen) <= _MOST_ERRORS:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            waiting += (one.__cause__, one.__context__)
+            if isinstance(one, BaseExceptionGroup):
+                waiting += one.exceptions
+    return len(seen) > _MOST_ERRORS
 
 
 def _of_tool_error(error: ToolError, at: dict[str, int]) -> str:
@@ -65,8 +101,12 @@ def _message(error: BaseException) -> str:
     try:
         shown = "".join(traceback.format_exception_only(error)).strip()
     except Exception:  # noqa: BLE001 - of a class whose own text fails
-        shown = type(error).__name__
+        shown = str(_name_of(type(error)))
     return shown.removeprefix("__main__.")[:_MOST_MESSAGE]
+
+
+def _own_message(error: BaseException) -> str:
+    return f"{_name_of(type(error))}: {error}"[:_MOST_MESSAGE]
 
 
 def _position(trace: TracebackType | None) -> dict[str, int]:
@@ -95,6 +135,13 @@ def _stack(error: BaseException) -> str:
         return "".join(shown.format()).replace(f'"{_LIBRARY}', '"')[-_MOST_STACK:]
     except Exception:  # noqa: BLE001 - a stack that can't be shown must not hide the error
         return ""
+
+
+def _own_stack(error: BaseException) -> str:
+    """Without the errors that led to it."""
+    kept = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OWN)]
+    lines = ["Traceback (most recent call last):\n", *traceback.StackSummary.from_list(kept).format()]
+    return "".join(lines).replace(f'"{_LIBRARY}', '"')[-_MOST_STACK:]
 
 
 def _drop_own(shown: traceback.TracebackException | None) -> None:

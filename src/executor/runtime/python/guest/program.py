@@ -27,7 +27,6 @@ def run(message: str) -> str:
     loop = Loop(host)
     bridge = Bridge(host, loop)
     loop.deliver = bridge.deliver
-    sys.stdout, sys.stderr = host.console.stdout, host.console.stderr
     surroundings.enter(host, b"random" + bytes.fromhex(seed))
     events._set_running_loop(loop)
     main = _module(bridge, text)
@@ -58,23 +57,32 @@ def _last_line(host: Host, loop: Loop, bridge: Bridge, main: types.ModuleType, t
         return host.end or _value_line(value, host.output_bytes)
     except Ended:
         return host.end or failure_line("code_error", "the program ended itself")
-    except SystemExit as error:
-        return host.end or failures.of_exit(error)
     except MemoryError:
         main.__dict__.clear()
         return host.end or failures.out_of_memory()
     except BaseException as error:  # noqa: BLE001 - whatever the code raises is the program's end
-        return host.end or failures.of_error(error, bridge.given)
+        sys.last_exc = error  # freeing a long chain of errors would run out of stack
+        return host.end or failures.describe(error, bridge.given)
 
 
 def _result(loop: Loop, main: types.ModuleType, code: types.CodeType) -> Any:
     running = eval(code, main.__dict__)  # noqa: S307 - running it is the purpose
     if isawaitable(running):
-        loop.run_until_complete(loop.create_task(running))
+        _run_to_end(loop, running)
     value = main.__dict__.pop(RESULT, None)
     if isawaitable(value):
         value = loop.run_until_complete(value if asyncio.isfuture(value) else loop.create_task(value))
     return value
+
+
+def _run_to_end(loop: Loop, running: Any) -> None:
+    """A task can't end with StopIteration, but a program can: `next(...)` of nothing, outside of functions."""
+    try:
+        loop.run_until_complete(loop.create_task(running))
+    except RuntimeError as error:
+        if isinstance(error.__cause__, StopIteration) and str(error).startswith("StopIteration interacts badly"):
+            raise error.__cause__ from None
+        raise
 
 
 def _value_line(value: Any, most: int) -> str:

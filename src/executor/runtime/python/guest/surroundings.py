@@ -5,6 +5,7 @@ from __future__ import annotations
 import _csv
 import builtins
 import csv
+import io
 import logging
 import os
 import random
@@ -59,6 +60,8 @@ def withhold_seed() -> None:
 
 def enter(host: Host, seed: bytes) -> None:
     _hosts[:] = [host]
+    sys.stdin, sys.stdout, sys.stderr = Input(), host.console.stdout, host.console.stderr
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     random.seed = _seed
     random.seed(seed)
     sys.argv[:] = ["main.py"]
@@ -90,6 +93,26 @@ def _no_network(*_: Any, **__: Any) -> Any:
 
 def _no_input(prompt: object = "", /) -> str:
     raise EOFError("there is no one to answer input()")
+
+
+class Input(io.TextIOBase):
+    """`sys.stdin`."""
+
+    def read(self, size: int | None = -1, /) -> str:
+        return _no_input()
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        return _no_input()
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 0
+
+    @property
+    def buffer(self) -> Input:
+        return self
 
 
 def _show_warning(

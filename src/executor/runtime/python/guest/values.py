@@ -84,8 +84,7 @@ def _write_fast(value: Any, room: int) -> str | None:
         return quote(value)
     if kind not in (dict, list, tuple):
         return None
-    if len(value) * 2 > room + 2:
-        raise TooLarge
+    _measure(value, room, {}, DEPTH)
     try:
         text = _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError, MemoryError):
@@ -94,6 +93,27 @@ def _write_fast(value: Any, room: int) -> str | None:
         raise TooLarge
     is_plain = text.count("[") + text.count("{") <= _SHALLOW
     return text if is_plain and not _LONG_NUMBER.search(text) and not _CONVERTED_KEY.search(text) else None
+
+
+def _measure(value: Any, room: int, known: dict[int, int], depth: int) -> int:
+    """At least how many characters it takes. The encoder has no limit, and what is shared counts each time."""
+    if (seen := known.get(id(value))) is not None:
+        return seen
+    known[id(value)] = 0  # what contains itself is left to the encoder, and so is what lies too deep
+    size = 2 * len(value)
+    if depth:
+        for item in value.values() if type(value) is dict else value:
+            kind = type(item)
+            if kind is str:
+                size += len(item)
+            elif kind is list or kind is dict or kind is tuple:
+                size += _measure(item, room, known, depth - 1)
+                if size > room:
+                    raise TooLarge
+    if size > room:
+        raise TooLarge
+    known[id(value)] = size
+    return size
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -13,7 +13,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
@@ -25,15 +27,19 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import encode_header_value, find_invalid_x_mcp_header, x_mcp_header_map
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from executor import __version__
 from executor.errors import ExecutorError, SourceError, SourceUnreachable
+from executor.network.departure import DEPARTURE
 from executor.network.private_access import PUBLIC, Reach
 from executor.sources.mcp.sessions.allowance import Allowance
 from executor.sources.mcp.sessions.dispatcher import Dispatcher
-from executor.sources.mcp.sessions.exchange import Exchange
+from executor.sources.mcp.sessions.exchange import Exchange, LeaveTurn
+from executor.sources.mcp.sessions.request_trace import host_of, trace_request
+from executor.sources.mcp.sessions.server_requests import ServerRequests
 from executor.sources.mcp.transports import sse
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.sources.mcp.transports.http_client import open_client
@@ -43,10 +49,19 @@ from executor.sources.mcp.transports.stdio import Child, start_command
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
 HEADER_MISMATCH = -32020
+LIST = "tools/list"
+TASKS = "io.modelcontextprotocol/tasks"
+CHANGES = (
+    mcp_types.ToolListChangedNotification,
+    mcp_types.ResourceListChangedNotification,
+    mcp_types.PromptListChangedNotification,
+)
 
 
 class RpcError(Exception):
     """A JSON-RPC error: the request arrived and was not carried out, as far as the server says."""
+
+    trace_code = "rpc_error"
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -64,7 +79,7 @@ MAX_PAGES = 100
 EXPLAIN_SECONDS = 1.0  # for the connection's own task to say why it ended
 # An older server refuses what it doesn't know with one of these; a newer one refuses the handshake with them.
 REFUSALS = frozenset({mcp_types.UNSUPPORTED_PROTOCOL_VERSION, mcp_types.METHOD_NOT_FOUND, mcp_types.INVALID_REQUEST,
-                      mcp_types.INVALID_PARAMS})  # fmt: skip
+                      mcp_types.INVALID_PARAMS, HEADER_MISMATCH})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +104,7 @@ class McpSession:
         self._under_way = 0
         self._allowance = Allowance(terms.limit)
         self._terms = terms
+        self._requests = ServerRequests()
         self._on_changed = on_changed
         self._over = asyncio.Event()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -110,6 +126,13 @@ class McpSession:
         return {**name, "protocol": version or "", "instructions": self._session.instructions or ""}
 
     @property
+    def features(self) -> tuple[str, ...]:
+        """What the server says it has besides tools."""
+        said = self._session.server_capabilities
+        found = {"resources": said.resources, "prompts": said.prompts} if said is not None else {}
+        return tuple(name for name, value in found.items() if value is not None)
+
+    @property
     def last_words(self) -> str:
         return self._child.complaints.last_words if self._child is not None else ""
 
@@ -118,21 +141,37 @@ class McpSession:
 
     async def open(self) -> None:
         """Raises SourceUnreachable or EgressRefused; then nothing is left open."""
-        self._task = asyncio.create_task(self._live())
+        context = copy_context()
+        context.run(DEPARTURE.set, None)  # of the call that opens it: it outlives that
+        self._task = asyncio.create_task(self._live(), context=context)
         try:
             await asyncio.shield(self._ready)
         except BaseException:
             await self.close()
             raise
 
-    async def request(self, method: str, params: dict[str, Any], seconds: float, total: float = 0.0) -> dict[str, Any]:
+    async def request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        seconds: float,
+        total: float = 0.0,
+        leave_turn: LeaveTurn | None = None,
+    ) -> dict[str, Any]:
         """The result as it came. Raises RpcError if the server refuses, else SourceError with `reason` and `sent`.
 
-        With `total`, each news of progress gives the server another `seconds`, until `total`.
+        With `total` it is a call: each news of progress gives the server another `seconds`, until `total`, and the
+        server may ask people something, which gives up the `turn`.
         """
-        exchange = Exchange(seconds, total=total)
+        with trace_request(self.endpoint, method, params):
+            return await self._request(method, params, Exchange(seconds, total=total, leave_turn=leave_turn))
+
+    async def _request(self, method: str, params: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
+        total = exchange.total
         if not self.is_open:
             raise self._closed_error(exchange)
+        if total:
+            self._requests.calls[exchange] = None
         self._under_way += 1
         self._allowance.begin_request()
         self.quiet.clear()
@@ -143,6 +182,7 @@ class McpSession:
             self.late += error.details.get("reason") == "timeout"
             raise
         finally:
+            self._requests.calls.pop(exchange, None)
             self._under_way -= 1
             self._allowance.end_request()
             if not self._under_way:
@@ -172,6 +212,8 @@ class McpSession:
         data: dict[str, Any] = {"method": method, "params": params}
         options: CallOptions = {"on_progress": exchange.hear_progress} if exchange.total else {}
         self._session._stamp(data, options)
+        if method.startswith("tasks/") and "taskId" in params and "headers" in options:
+            options["headers"] = {**options["headers"], "Mcp-Name": encode_header_value(params["taskId"])}
         try:
             result = await self._dispatcher.send_raw_request(method, data["params"], options)
         except MCPError as error:
@@ -179,7 +221,23 @@ class McpSession:
                 await asyncio.wait([self._task], timeout=EXPLAIN_SECONDS)
             raise self._refusal(error, exchange) from error
         self.late = 0
+        if method == LIST and self._session.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            self._learn_headers(result)
         return result
+
+    def _learn_headers(self, page: dict[str, Any]) -> None:
+        """Of a page of tools: which of their arguments are repeated as headers. Tools that name such a header in a way
+        that is not allowed are left out, as the protocol wants it."""
+        kept = []
+        for tool in page["tools"] if isinstance(page.get("tools"), list) else ():
+            name, schema = (tool.get("name"), tool.get("inputSchema")) if isinstance(tool, dict) else (None, None)
+            if isinstance(name, str) and isinstance(schema, dict):
+                if find_invalid_x_mcp_header(schema) is not None:
+                    continue
+                self._session._x_mcp_header_maps[name] = x_mcp_header_map(schema)
+            kept.append(tool)
+        if "tools" in page:
+            page["tools"] = kept
 
     def _refusal(self, error: MCPError, exchange: Exchange) -> Exception:
         """The SDK and servers use the same codes: only the state of the connection shows whose error it is."""
@@ -216,13 +274,17 @@ class McpSession:
     async def _begin(self, stack: AsyncExitStack) -> None:
         async with Exchange(self._terms.open_seconds, opens=True).running(self.endpoint.display_name):
             streams = await stack.enter_async_context(self._streams())
-            self._dispatcher = Dispatcher(streams, self._over, self._allowance)
+            host = host_of(self.endpoint)
+            self._dispatcher = Dispatcher(streams, self._over, self._allowance, self._requests, host)
             session = ClientSession(
                 dispatcher=self._dispatcher,
                 client_info=mcp_types.Implementation(name="executor", version=__version__),
                 message_handler=self._hear,
+                elicitation_callback=announce_elicitation,
+                log_level="info",
             )
             self._session = await stack.enter_async_context(session)
+            session._stamp = partial(stamp_opening, session._stamp)
             try:
                 await greet(self._session)
             except MCPError as error:
@@ -256,13 +318,15 @@ class McpSession:
                     yield streams
 
     async def _hear(self, message: IncomingMessage) -> None:
-        if isinstance(message, mcp_types.ToolListChangedNotification):
+        if isinstance(message, CHANGES):
             self._on_changed()
 
     async def _listen(self) -> None:
         """Newer servers speak of changes only to those who ask; one that doesn't offer it is no worse for it."""
         with suppress(MCPError, RuntimeError, TimeoutError):
-            async with listen(self._session, tools_list_changed=True) as events:
+            async with listen(
+                self._session, tools_list_changed=True, resources_list_changed=True, prompts_list_changed=True
+            ) as events:
                 async for _ in events:
                     self._on_changed()
 
@@ -285,13 +349,28 @@ class McpSession:
         )
 
 
+async def announce_elicitation(context: Any, params: Any) -> mcp_types.ErrorData:
+    """The SDK announces what has a callback. Requests are answered before it: see `Dispatcher`."""
+    return mcp_types.ErrorData(code=mcp_types.INTERNAL_ERROR, message="elicitations are answered elsewhere")
+
+
+def stamp_opening(
+    stamp: Callable[[dict[str, Any], CallOptions], None], data: dict[str, Any], opts: CallOptions
+) -> None:
+    """Until a revision is agreed on. The newest one wants every message to name its method; older ones don't mind."""
+    stamp(data, opts)
+    opts["headers"] = {**opts.get("headers", {}), "Mcp-Method": data["method"]}
+
+
 async def greet(session: ClientSession) -> None:
-    """The handshake first: a server that keeps state per session must get one. Newest servers know only `discover`."""
+    """The handshake first: a server that keeps state per session must get one, and may then ask people something in the
+    middle of a call. Servers of the newest revision alone refuse it, or answer with a revision that has none."""
     try:
         await session.initialize()
-    except MCPError as error:
-        if error.code not in REFUSALS:
+    except (MCPError, RuntimeError, ValidationError) as error:
+        if isinstance(error, MCPError) and error.code not in REFUSALS:
             raise
+        session._extensions = {TASKS: {}}  # what older servers know of tasks is asked for with each call
         try:
             await session.discover()
         except (MCPError, ValidationError, RuntimeError):

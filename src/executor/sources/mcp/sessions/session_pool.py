@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor.errors import SourceError, SourceUnreachable
 from executor.network.slots import COMMAND, Slots
+from executor.sources.mcp.sessions.exchange import LeaveTurn
 from executor.sources.mcp.transports.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -49,18 +50,21 @@ class SessionPool:
     async def request(self, method: str, params: dict[str, Any], seconds: float, total: float = 0.0) -> dict[str, Any]:
         """In turn with the others on this line. `seconds` counts from then on, and again from each news of progress
         until `total`."""
-        async with self._hold():
-            return await self._request(method, params, seconds, total)
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._hold())
+            return await self._request(method, params, seconds, total, turn.aclose)
 
-    async def _request(self, method: str, params: dict[str, Any], seconds: float, total: float) -> dict[str, Any]:
+    async def _request(
+        self, method: str, params: dict[str, Any], seconds: float, total: float, leave_turn: LeaveTurn
+    ) -> dict[str, Any]:
         """Sent a second time only if it certainly didn't reach the server the first time."""
         connection = await self.connect()
         try:
-            return await self._over(connection, method, params, seconds, total)
+            return await self._over(connection, method, params, seconds, total, leave_turn)
         except SourceUnreachable as error:
             if error.details.get("sent") or error.details.get("reason") in FINAL:
                 raise
-        return await self._over(await self.connect(), method, params, seconds, total)
+        return await self._over(await self.connect(), method, params, seconds, total, leave_turn)
 
     async def connect(self, *, now: bool = False) -> McpSession:
         """`now` skips the wait after failures: for someone who asks for this very attempt."""
@@ -99,10 +103,16 @@ class SessionPool:
             await asyncio.wait(self._closing)
 
     async def _over(
-        self, connection: McpSession, method: str, params: dict[str, Any], seconds: float, total: float
+        self,
+        connection: McpSession,
+        method: str,
+        params: dict[str, Any],
+        seconds: float,
+        total: float,
+        leave_turn: LeaveTurn,
     ) -> dict[str, Any]:
         try:
-            return await connection.request(method, params, seconds, total)
+            return await connection.request(method, params, seconds, total, leave_turn)
         except SourceUnreachable as error:
             reason = error.details.get("reason")
             if reason in ("session", "too_large", "connect") or connection.late >= LATE_IN_A_ROW:

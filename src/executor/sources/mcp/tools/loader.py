@@ -7,37 +7,51 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from executor.errors import DocumentInvalid, InvalidRequest
+from executor.errors import DocumentInvalid, InvalidRequest, SourceError
 from executor.model.digest import digest
 from executor.model.source import Loaded
 from executor.sources.mcp.storage_format import McpConfig
-from executor.sources.mcp.tools import tool_names, tools
+from executor.sources.mcp.tools import resources, tool_names, tools
+from executor.sources.mcp.tools.text import clean
+from executor.sources.mcp.tools.tool_list import Listed
 from executor.sources.mcp.transports.endpoint import Endpoint, command_line
 from executor.sources.source_request import SourceRequest
+from executor.sources.unread import unread_marks
 
 MAX_INSTRUCTIONS = 2_000
 MAX_SECONDS = 86_400
 
 
-def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, str], listed: list[Any]) -> Loaded:
+def build_catalog(request: SourceRequest, endpoint: Endpoint, server: dict[str, str], listed: Listed) -> Loaded:
     """CPU only: runs in a thread, beside running executions."""
-    title = tools.clean(server.get("title") or server.get("name", ""), 200)
+    title = clean(server.get("title") or server.get("name", ""), 200)
     host = urlsplit(endpoint.url).hostname or ""
     namespace = request.namespace or tool_names.namespace_from(title, host, endpoint.command)
-    listing = tools.build(listed, namespace, request.names)
-    if not listing.tools:
+    listing = tools.build(listed.tools, namespace, request.names)
+    others, skipped = resources.build(listed, namespace, request.names)
+    every = (*listing.tools, *others)
+    if not every:
         raise no_tools(endpoint, listing)
     return Loaded(
         name=request.name or title or namespace,
         namespace=namespace,
-        tools=listing.tools,
+        tools=every,
         definitions=listing.definitions,
-        skipped=listing.skipped,
-        document_digest=digest([tool.schema_digest for tool in listing.tools]),
+        skipped=(*listing.skipped, *listed.skipped, *skipped),
+        document_digest=digest([tool.schema_digest for tool in every]),
         config={**make_config(request, endpoint, server)},
-        document=json.dumps({"tools": listed}, ensure_ascii=False, indent=2).encode("utf-8", "replace"),
+        document=json.dumps(document_of(listed), ensure_ascii=False, indent=2).encode("utf-8", "replace"),
         media_type="application/json",
     )
+
+
+def document_of(listed: Listed) -> dict[str, Any]:
+    others = {
+        "resources": listed.resources,
+        "resourceTemplates": listed.templates,
+        "prompts": listed.prompts,
+    }
+    return {"tools": listed.tools, **{name: found for name, found in others.items() if found}}
 
 
 def make_config(request: SourceRequest, endpoint: Endpoint, server: dict[str, str]) -> McpConfig:
@@ -50,7 +64,7 @@ def make_config(request: SourceRequest, endpoint: Endpoint, server: dict[str, st
         "headers": [list(pair) for pair in endpoint.headers],
         "origins": list(endpoint.origins),
         "allow_private": request.consented.private_network,
-        "server": {key: tools.clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
+        "server": {key: clean(value, MAX_INSTRUCTIONS) for key, value in server.items()},
     }
     if seconds := own_seconds(request.options):
         config["seconds"] = seconds
@@ -67,11 +81,11 @@ def own_seconds(options: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def load_unlisted(request: SourceRequest, endpoint: Endpoint, auth: list[dict[str, Any]]) -> Loaded:
-    """A server that lists nothing before it has a credential; `auth` is what it asks for."""
+def load_unlisted(request: SourceRequest, endpoint: Endpoint, error: SourceError) -> Loaded:
+    """A server that lists nothing before it has a credential."""
     namespace = request.namespace or tool_names.namespace_from("", urlsplit(endpoint.url).hostname or "", ())
-    config: McpConfig = {**make_config(request, endpoint, {}), "auth": auth}
-    return Loaded(request.name or namespace, namespace, (), {}, (), "", {**config})
+    config = {**make_config(request, endpoint, {}), **unread_marks(request, error)}
+    return Loaded(request.name or namespace, namespace, (), {}, (), "", config)
 
 
 def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:
@@ -79,4 +93,6 @@ def no_tools(endpoint: Endpoint, listing: tools.Listing) -> DocumentInvalid:
     if skipped:
         message = f"none of the {len(listing.skipped)} tools of {endpoint.display_name} can be used"
         return DocumentInvalid(message, hint=f"first reason: {skipped[0]['reason']}", skipped=skipped)
-    return DocumentInvalid(f"{endpoint.display_name} offers no tools", hint="resources and prompts can't be used yet")
+    return DocumentInvalid(
+        f"{endpoint.display_name} offers no tools, resources or prompts", hint="check that it is the right server"
+    )

@@ -11,7 +11,6 @@ from executor.errors import EgressRefused, SourceError, ToolError
 from executor.model.tool import Tool
 from executor.schemas.keywords import plain
 from executor.sources.mcp.storage_format import binding_of
-from executor.sources.mcp.transports.challenge import UNSAID
 from executor.sources.mcp.transports.endpoint import printable
 from executor.sources.results import CODES
 
@@ -171,7 +170,7 @@ def transport_error(tool: Tool, error: SourceError) -> ToolError:
         details=details,
         retryable=not sent and reason not in ("auth", "protocol", "command"),
     )
-    failed.asks = tuple(one for one in error.details.get("auth", ()) if one["name"] != UNSAID.name)
+    failed.asks = tuple(error.details.get("auth", ()))
     return failed
 
 

@@ -12,12 +12,12 @@ from executor.schemas.digests import with_digests
 from executor.sources.mcp.storage_format import McpBinding
 from executor.sources.mcp.tools import tool_names
 from executor.sources.mcp.tools.schemas import Definitions, SchemaTooLarge
-from executor.sources.mcp.transports.endpoint import printable
+from executor.sources.mcp.tools.text import MAX_DESCRIPTION, clean, is_text, where
 
-MAX_DESCRIPTION = 8_000
 MAX_NAME = 1_000
 WRAPPED = "result"
 CONSTRAINING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
+REQUESTS = ("resources/read ", "resources/templates ", "resources/list ", "prompts/get ")  # see `resources.bind`
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
@@ -31,7 +31,7 @@ class Listing:
 def build(listed: Sequence[Any], namespace: str, kept: Mapping[str, str]) -> Listing:
     """CPU only: runs in a thread, beside running executions. `kept` are the names given before, by the server's own."""
     usable, skipped = sift(listed)
-    given = tool_names.name_all(list(usable), kept)
+    given = tool_names.name_all(list(usable), {key: name for key, name in kept.items() if "." not in name})
     definitions = Definitions()
     tools = []
     for original, raw in usable.items():
@@ -63,11 +63,10 @@ def unusable(raw: Any, name: Any) -> str:
         return "it has no name"
     if len(name) > MAX_NAME or not is_text(name):
         return "its name is too long or can't be sent back"
+    if name.startswith(REQUESTS):
+        return "its name is that of a request of the protocol"
     if not isinstance(raw.get("inputSchema"), dict):
         return "it has no input schema"
-    execution = raw.get("execution")
-    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
-        return "it can only be called as a task, which is not supported"
     return ""
 
 
@@ -79,6 +78,9 @@ def build_tool(raw: dict[str, Any], original: str, path: str, definitions: Defin
     binding: McpBinding = {"operation": original, "annotations": annotations}
     if wrapped is not None:
         binding["unwrap"] = WRAPPED
+    execution = raw.get("execution")
+    if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+        binding["task"] = True
     return Tool(
         path=path,
         source_id="",
@@ -122,20 +124,3 @@ def describe(raw: dict[str, Any]) -> str:
     titles = [raw.get("title"), annotations.get("title") if isinstance(annotations, dict) else None]
     texts = [text for text in (raw.get("description"), *titles) if isinstance(text, str) and text.strip()]
     return clean(texts[0], MAX_DESCRIPTION) if texts else ""
-
-
-def clean(text: str, limit: int) -> str:
-    text = text if is_text(text) else text.encode("utf-8", "replace").decode()
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
-
-def is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
-        return False
-    return True
-
-
-def where(name: str) -> str:
-    return printable(name, 200)

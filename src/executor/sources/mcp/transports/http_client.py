@@ -21,6 +21,7 @@ from executor import __version__
 from executor.errors import EgressRefused, SourceError, SourceUnreachable
 from executor.network.addresses import display_url, parse
 from executor.network.client import REDIRECTS, Outgoing, check_headers, redirect
+from executor.network.departure import check_departure
 from executor.network.private_access import Reach
 from executor.network.slots import Reserve
 from executor.sources.mcp.sessions.allowance import Allowance
@@ -189,7 +190,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         status = response.status_code
         body = await beginning(response)
         where = display_url(str(request.url))
-        if status in (401, 403) and (found := challenge(status, response.headers.get_list("www-authenticate"), where)):
+        if status in (401, 403) and (
+            found := challenge(status, response.headers.get_list("www-authenticate"), str(request.url))
+        ):
             raise found
         if SESSION in request.headers and (status == 404 or (status == 400 and b"session" in body[:2_000].lower())):
             raise SourceUnreachable(
@@ -308,6 +311,11 @@ class Body(httpx2.AsyncByteStream):
 async def note_progress(exchange: Exchange | None, event: str, _: dict[str, Any]) -> None:
     """The pool says so when it has a connection and begins to write; until then nothing has left."""
     if exchange is not None and event.endswith("send_request_headers.started"):
+        try:
+            check_departure()
+        except SourceUnreachable as error:
+            exchange.fail(error)
+            raise
         exchange.sent = True
 
 
@@ -322,7 +330,8 @@ def open_client(
     allowance = allowance or Allowance(limit)
     transport = GuardedTransport(endpoint, reach=reach, limit=limit, allowance=allowance, ssl_context=ssl_context)
     headers = {"User-Agent": f"executor/{__version__}", "Accept-Encoding": "identity", **checked_headers(endpoint)}
-    timeout = httpx2.Timeout(CONNECT_SECONDS, read=STREAM_SECONDS)
+    # Reading has no timeout of its own: the deadline of the request knows when people are waited for.
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=None)
     return httpx2.AsyncClient(transport=transport, headers=headers, timeout=timeout, trust_env=False)
 
 
@@ -346,7 +355,8 @@ def exchange_of(request: httpx2.Request) -> Exchange | None:
 def is_request(request: httpx2.Request) -> bool:
     """A message that will be answered: neither a notification, nor our own answer to the server."""
     content = request.content if request.method == "POST" else b""
-    return b'"method":' in content and b'"method":"notifications/' not in content
+    method, result = content.find(b'"method":'), content.find(b'"result":')
+    return method >= 0 and not 0 <= result < method and b'"method":"notifications/' not in content
 
 
 async def beginning(response: httpx2.Response) -> bytes:

@@ -23,6 +23,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from executor.errors import SourceError, SourceUnreachable
+from executor.network.departure import check_departure
 from executor.sources.mcp.sessions.allowance import READ_COST, Allowance
 from executor.sources.mcp.sessions.exchange import CURRENT
 from executor.sources.mcp.transports import supervisor
@@ -124,6 +125,7 @@ class Child(MessageStream):
         assert pipe is not None  # noqa: S101 - for the type checker
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         async with self._turn:
+            check_departure()
             is_refused = pipe.is_closing()
             if not is_refused:
                 pipe.write(data)

@@ -121,7 +121,10 @@ def pieces(value: Any, *, explode: bool) -> list[str]:
 
 
 def path_value(parameter: ParameterBinding, value: Any) -> str:
-    """Percent-encoded throughout, so that `/`, `%`, `;`, `@` and `?` stay inside their segment."""
+    """Percent-encoded throughout, so that `/`, `%`, `;`, `@` and `?` stay inside their segment.
+
+    Where reserved characters are allowed, as in `{+name}`, `/` may add segments, but nothing starts a query.
+    """
     name, at = parameter["name"], f"/{parameter['argument']}"
     if climbs(value):
         raise refusal_of(f"the path parameter {name!r} can't contain `..`", at)
@@ -130,7 +133,7 @@ def path_value(parameter: ParameterBinding, value: Any) -> str:
         raise refusal_of(f"the path parameter {name!r} is empty", at)
     if found in (".", ".."):
         raise refusal_of(f"the path parameter {name!r} can't be {found!r}", at)
-    return found
+    return found.replace("?", "%3F")
 
 
 def apply_style(parameter: Written, value: Any) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from executor.model.known_keys import BodyBinding, ParameterBinding
 from executor.network.client import Outgoing
 from executor.network.files import Upload
+from executor.sources.openapi.calls.argument_collisions import check_fields, check_parameters
 from executor.sources.openapi.calls.body_encoding import payload
 from executor.sources.openapi.calls.parameter_styles import (
     cookies,
@@ -23,7 +24,6 @@ from executor.sources.openapi.calls.parameter_styles import (
     whole,
 )
 from executor.sources.openapi.storage_format import OpenApiBinding
-from executor.sources.openapi.tools.name_collisions import check_fields, check_parameters
 from executor.sources.openapi.tools.parameters import TEMPLATE, is_free_header
 
 ACCEPT = "application/json, text/plain;q=0.5, */*;q=0.1"

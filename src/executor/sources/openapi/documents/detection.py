@@ -6,14 +6,15 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urljoin
 
-from executor.errors import DocumentInvalid, SourceError
-from executor.network.addresses import display_url
+from executor.errors import DocumentInvalid, SourceError, SourceUnreachable
+from executor.network.addresses import display_url, parse
 from executor.network.client import Answer
-from executor.sources import placeholders
+from executor.sources import challenges, placeholders
 from executor.sources.documents.fetch_errors import wrong_status
 from executor.sources.documents.threads import Loading
 from executor.sources.kind import DAMAGED, Auth, Probe
@@ -22,6 +23,7 @@ from executor.sources.openapi.documents.document import Document, named_format, 
 from executor.sources.openapi.documents.fetch import STATUS_HINTS, Fetcher, address_of
 from executor.sources.openapi.tools import security, servers
 from executor.sources.openapi.tools.builder import title_of
+from executor.sources.openapi.translations.formats import find_format, format_name
 from executor.sources.pagination.link_headers import links
 from executor.sources.source_request import SourceRequest
 from executor.sources.tool_names import namespace_from
@@ -30,6 +32,7 @@ USUAL = (
     "openapi.json", "openapi.yaml", "swagger.json", "v3/api-docs", "api-docs", "swagger/v1/swagger.json",
     "openapi.yml", "swagger.yaml", "api/openapi.json", "v2/api-docs", "docs/openapi.json", ".well-known/api-catalog",
 )  # fmt: skip
+GONE = (404, 410)
 MAX_TRIES = 24
 MAX_SECONDS = 20.0
 MAX_PAGE = 2_000_000
@@ -67,6 +70,8 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
     found = await recognised_in(first.body, first.url, is_given=True) if first.status == 200 else None
     if found is not None:
         return found
+    if first.status in challenges.REFUSED and first.url == address and is_document(address):
+        return guarded_probe(request, wrong_status(address, first, STATUS_HINTS))
     tried = {address, first.url}
     pointed = linked_from(first)
     hopeful = {url for url in pointed if _SPEC.search(url.partition("?")[0])}
@@ -89,11 +94,38 @@ async def probe(fetcher: Fetcher, request: SourceRequest, loading: Loading) -> P
             continue
         found = await recognised_in(answer.body, answer.url)
         if found is not None:
-            return found
+            return name_substitute(found, address, first)
         settle_look(request, first, hopeful)
         waiting[:0] = read_api_catalog(answer) or (linked_from(answer) if url in pointed else [])
-    check_hints(first, [url for url in pointed if servers.origin_of(url) not in own])
+    check_hints(address, first, [url for url in pointed if servers.origin_of(url) not in own])
     return None
+
+
+def name_substitute(found: Probe, address: str, first: Answer) -> Probe:
+    """A wrong address is not passed over in silence, although there is a document beside it."""
+    if first.status not in GONE:
+        return found
+    where, instead = display_url(address), display_url(found.location)
+    return replace(found, warning=f"{where} answered {first.status}; the document at {instead} is used instead")
+
+
+def is_document(address: str) -> bool:
+    return _SPEC.search(address.partition("?")[0].partition("#")[0]) is not None
+
+
+def guarded_probe(request: SourceRequest, error: SourceUnreachable) -> Probe:
+    """By its name a document, which only a credential opens."""
+    namespace = request.namespace or namespace_from("", parse(request.base_url or address_of(request)).host)
+    return Probe(
+        kind="openapi",
+        location=request.location,
+        namespace=namespace,
+        base_url=request.base_url,
+        transport="http",
+        auth=tuple(Auth(**one) for one in error.details["auth"]),
+        note=error.message,
+        guarded=True,
+    )
 
 
 def settle_look(request: SourceRequest, first: Answer, hopeful: set[str]) -> None:
@@ -111,10 +143,10 @@ def names_other_kind(address: str) -> bool:
     return "graphql" in path or "mcp" in path
 
 
-def check_hints(first: Answer, elsewhere: list[str]) -> None:
+def check_hints(address: str, first: Answer, elsewhere: list[str]) -> None:
     """Raises what the address answered, or where it points that was not asked."""
     if first.status != 200:
-        raise wrong_status(first.url, first, STATUS_HINTS)
+        raise wrong_status(address, first, STATUS_HINTS)
     named = next((url for url in elsewhere if _SPEC.search(file := url.partition("?")[0]) or _FILE.search(file)), "")
     if named:
         raise DocumentInvalid(
@@ -220,7 +252,7 @@ def recognise(request: SourceRequest, data: bytes, location: str, *, is_given: b
     head = data[:200_000]
     where = display_url(location) or "the document"
     named = named_format(data, where) if is_given else None
-    if b"openapi" in data or b"swagger" in data:
+    if b"openapi" in data or b"swagger" in data or find_format(data) is not None:
         try:
             return describe_probe(request, Document(read_root(data, where)), location)
         except DocumentInvalid as error:
@@ -248,8 +280,13 @@ def describe_probe(request: SourceRequest, document: Document, location: str) ->
         base_url=base_url,
         transport="http",
         auth=tuple(auth(one) for one in security.schemes(document)),
-        note=note or f"{'Swagger' if document.is_swagger else 'OpenAPI'} {document.version[:20]}",
+        note=note or format_note(document),
     )
+
+
+def format_note(document: Document) -> str:
+    written = f"{'Swagger' if document.is_swagger else 'OpenAPI'} {document.version[:20]}"
+    return format_name(document.root) or written
 
 
 def names_in(offered: Any) -> list[str]:

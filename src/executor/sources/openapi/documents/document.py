@@ -8,9 +8,10 @@ from urllib.parse import unquote
 
 from executor.errors import DocumentInvalid
 from executor.schemas.keywords import key_text
-from executor.sources.formats import format_of
 from executor.sources.openapi.documents.parser import GIVE_DOCUMENT, MAX_BYTES, describe_value, parse
 from executor.sources.openapi.documents.walk_budget import Visits
+from executor.sources.openapi.translations.formats import translate
+from executor.sources.openapi.translations.unsupported import format_of
 
 __all__ = ["GIVE_DOCUMENT", "MAX_BYTES", "Document", "UnresolvedRef", "beside", "key_text", "read", "version_of"]
 
@@ -224,6 +225,7 @@ def _read_root(data: bytes, where: str) -> dict[str, Any]:
         raise DocumentInvalid(
             f"{where} is not an OpenAPI document: it is {describe_value(root)}, not an object", hint=GIVE_DOCUMENT
         )
+    root = translate(root, where)
     check_version(root, where)
     return root
 

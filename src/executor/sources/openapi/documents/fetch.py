@@ -21,9 +21,10 @@ from executor.sources.source_request import SourceRequest
 ACCEPT_DOCUMENT = "application/json, application/yaml;q=0.9, text/yaml;q=0.9, */*;q=0.5"
 ALLOW_REFS = "remoteRefs"
 PARTS = "parts"  # of the validators: which other documents were read
+ELSEWHERE = "it redirects to a login: download the document there and add the file"
 STATUS_HINTS = {
-    401: "the document requires a login: pass it with --header, or download the document and add the file",
-    403: "the document requires a login: pass it with --header, or download the document and add the file",
+    401: ELSEWHERE,
+    403: ELSEWHERE,
     404: parser.GIVE_DOCUMENT,
 }
 

@@ -199,7 +199,7 @@ def build(document: Document, place: str, name: str, raw: dict[str, Any]) -> Par
         content=content_form(media_type) if media is not None else "",
         schema={} if schema is None else schema,
         description=raw["description"] if isinstance(raw.get("description"), str) else "",
-        reserved=raw.get("allowReserved") is True,
+        reserved=raw.get("allowReserved") is True or (place == "path" and name.startswith("+")),
     )
 
 

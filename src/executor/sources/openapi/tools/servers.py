@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from executor.errors import DocumentInvalid, EgressRefused
 from executor.network.addresses import display_url, parse
 
-GIVE_BASE_URL = "pass it when you add the source: --base-url https://api.example.com"
+GIVE_BASE_URL = "pass it as `baseUrl` when you add the source, for example https://api.example.com"
 NO_OPTIONS: Mapping[str, Any] = {}
 MAX_SERVERS = 50
 
@@ -89,7 +89,7 @@ def fill(template: str, variables: Any, given: Any = None) -> str:
         if chosen is None or not str(chosen).strip():
             raise DocumentInvalid(
                 f"the server variable {name[:80]!r} has no default",
-                hint=f"pass it when you add the source: --variable {name[:80]}=VALUE, or a whole --base-url",
+                hint=f"pass `variables.{name[:80]}` when you add the source, or a whole `baseUrl`",
             )
         return str(chosen)
 

@@ -20,6 +20,7 @@ from executor.surfaces.api.sse import MOST, TYPE, After
 from executor.surfaces.views.events import AuditPage, AuditReportView, BreakView, audit_view
 
 router = APIRouter(prefix="/v1/audit", route_class=EdgeRoute, tags=["audit"], responses=PROBLEMS)
+LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}}
 _HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 
@@ -28,7 +29,7 @@ _HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 async def page(
     here: Context,
     actor: Annotated[str, Query(max_length=200)] = "",
-    type: Annotated[str, Query(max_length=100, pattern=TYPE)] = "",
+    type: Annotated[str | None, Query(max_length=100, pattern=TYPE)] = None,
     since: Annotated[int, Query(ge=0, le=MOST, description="milliseconds since 1970")] = 0,
     until: Annotated[int | None, Query(ge=0, le=MOST, description="milliseconds since 1970")] = None,
     before: Annotated[int | None, Query(ge=0, le=MOST)] = None,
@@ -39,7 +40,7 @@ async def page(
     A search by actor that has passed 20,000 events ends its page, with what it found, as `partial`.
     """
     known = await read_names(here.executor.database, here.workspace_id) if actor else Names({}, {})
-    wanted = EventFilter(identify("actor", actor, known.actors), type, since, until)
+    wanted = EventFilter(identify("actor", actor, known.actors), type or "", since, until)
     found, names = await audit.search(here.executor.database, here.actor, wanted, before=before, limit=limit)
     items = [audit_view(event, names.get(event.actor_id, "")) for event in found]
     return answer({"items": items, "next": found.next, "partial": found.partial})
@@ -56,7 +57,11 @@ async def verify(here: Context, head: Annotated[str, Query(max_length=100)] = ""
     return answer({"ok": broken is None, "events": report.events, "head": kept, "broken": broken})
 
 
-@router.get("/export", response_class=Response, responses={200: {"content": {"application/x-ndjson": {}}}})
+@router.get(
+    "/export",
+    response_class=Response,
+    responses=LINES,
+)
 @needs("administer")
 async def export(
     here: Context, after: After = 0, limit: Annotated[int | None, Query(ge=1, le=10_000)] = None

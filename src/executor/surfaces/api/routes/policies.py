@@ -19,10 +19,12 @@ from executor.policy.decide import Subject, decide
 from executor.policy.drafts import in_order, remaining, with_policy
 from executor.policy.status import explain, find_shadowed
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.etag import IF_MATCH, TAGGED, etag, expected_version, precondition
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_policy
 from executor.surfaces.api.schemas.requests import Move, NewPolicy, PolicyChange, PolicyDraft, PolicyTest, Simulation
-from executor.surfaces.views import policies as views
+from executor.surfaces.views.catalog import policies as views
 
 router = APIRouter(prefix="/v1/policies", route_class=EdgeRoute, tags=["policies"], responses=PROBLEMS)
 
@@ -46,8 +48,10 @@ async def listing(here: Context, reach: bool = False) -> Answer[views.PolicyPage
 
 
 @router.post("", status_code=201)
+@creates
 @needs("administer")
 async def add(here: Context, body: NewPolicy) -> Answer[views.PolicyView]:
+    """Add a policy: the last of its level, or at `position`."""
     administration.check_level(here.actor, body.level)
     policy = await read_policy(here, body)
     added = await administration.add(here.executor.database, here.actor, policy, body.position)
@@ -116,23 +120,26 @@ async def simulate(here: Context, body: Simulation) -> Answer[views.SimulationVi
     )
 
 
-@router.get("/{policy_id}")
+@router.get("/{policy_id}", responses=TAGGED)
 @needs("read")
 async def show(here: Context, policy_id: str) -> Answer[views.PolicyView]:
+    """Get a policy. Its `ETag` goes into the `If-Match` of an edit."""
     found = await administration.find(here.executor.database, here.actor, policy_id)
-    return answer(views.policy_view(found, await names(here)))
+    return answer(views.policy_view(found, await names(here)), headers=etag(administration.version_of(found)))
 
 
-@router.patch("/{policy_id}")
+@router.patch("/{policy_id}", openapi_extra=IF_MATCH)
 @needs("administer")
 async def change(here: Context, policy_id: str, body: PolicyChange) -> Answer[views.PolicyView]:
     """Change the fields you pass; the position and the level stay."""
+    version = expected_version(here)
     present = await administration.find_own(here.executor.database, here.actor, policy_id)
     if "level" in body.model_fields_set and body.level != present.level:
         raise InvalidRequest(f"the policy belongs to the {present.level}", hint="remove it and create another")
     policy = await read_policy(here, apply_change(present, body))
-    changed = await administration.change(here.executor.database, here.actor, policy_id, policy)
-    return answer(views.policy_view(changed, await names(here)))
+    with precondition(version):
+        changed = await administration.change(here.executor.database, here.actor, policy_id, policy, version=version)
+    return answer(views.policy_view(changed, await names(here)), headers=etag(administration.version_of(changed)))
 
 
 @router.post("/{policy_id}/move")
@@ -151,10 +158,13 @@ async def renew(here: Context, policy_id: str) -> Answer[views.PolicyView]:
     return answer(views.policy_view(renewed, await names(here)))
 
 
-@router.delete("/{policy_id}", status_code=204)
+@router.delete("/{policy_id}", status_code=204, openapi_extra=IF_MATCH)
 @needs("administer")
 async def remove(here: Context, policy_id: str) -> Response:
-    await administration.remove(here.executor.database, here.actor, policy_id)
+    """Remove a policy."""
+    version = expected_version(here)
+    with precondition(version):
+        await administration.remove(here.executor.database, here.actor, policy_id, version=version)
     return Response(status_code=204)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sqlite3
 from typing import cast
 
 from fastapi import APIRouter
@@ -16,7 +15,7 @@ from executor.model.ids import now_ms
 from executor.surfaces.api.context import Context, EdgeRoute, needs, public
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.views.base import time
-from executor.surfaces.views.system import Check, Doctor, Health, StatusView
+from executor.surfaces.views.system import Check, Doctor, Health, Readiness, StatusView
 
 router = APIRouter(route_class=EdgeRoute, tags=["daemon"], responses=PROBLEMS)
 
@@ -28,9 +27,17 @@ async def health() -> Answer[Health]:
     return answer({"ok": True})
 
 
+@router.get("/readyz", responses={503: {"description": "Not now: it starts, stops, or can't use its database"}})
+@public
+async def ready() -> Answer[Readiness]:
+    """Public: whether requests should be sent here. The HTTP edge answers it, even before this is loaded."""
+    return answer({"ready": True})
+
+
 @router.get("/v1/status")
 @needs("discover")
 async def status(here: Context) -> Answer[StatusView]:
+    """Get versions, process, counts and sandbox of this daemon."""
     layers = [layer.name for layer in here.executor.runtime.layers if layer.active]
     workspace, _ = await workspaces.current(here.executor.database, here.actor)
     connected = await here.executor.catalog.sources(here.workspace_id)
@@ -38,7 +45,7 @@ async def status(here: Context) -> Answer[StatusView]:
         {
             "version": __version__,
             "python": platform.python_version(),
-            "sqlite": sqlite3.sqlite_version,
+            "database": here.executor.database.version,
             "pid": os.getpid(),
             "address": here.executor.settings.base_url,
             "startedAt": time(here.executor.started_at),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 MAX_WAIT = 600
@@ -20,6 +20,11 @@ def check_printable(text: str) -> str:
     if not text.isprintable() or not text.strip():
         raise ValueError("a name must have only visible characters")
     return text.strip()
+
+
+def leave_out_default(schema: dict[str, Any]) -> None:
+    """Of a field without one: what is there only says that it may be left out."""
+    schema.pop("default", None)
 
 
 class Body(BaseModel):
@@ -87,8 +92,8 @@ class PolicyDraft(Body):
 class PolicyChange(PolicyDraft):
     """Fields that are left out do not change; an empty `actor` or `source` removes that filter."""
 
-    pattern: Annotated[str, Field(min_length=1, max_length=500)] = ""
-    action: Literal["allow", "require_approval", "deny"] = "deny"
+    pattern: Annotated[str, Field(min_length=1, max_length=500, json_schema_extra=leave_out_default)] = ""
+    action: Annotated[Literal["allow", "require_approval", "deny"], Field(json_schema_extra=leave_out_default)] = "deny"
 
 
 class Approve(Body):
@@ -99,7 +104,7 @@ class Approve(Body):
     """
 
     result: Any = None
-    scope: Literal["once", "execution", "always"] = "once"
+    scope: Literal["once", "execution", "session", "always"] = "once"
     rule: PolicyDraft | None = None
     broader: bool = False
     treat_as_read: bool = False
@@ -107,6 +112,13 @@ class Approve(Body):
 
 class Deny(Body):
     reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class AnswerElicitation(Body):
+    """`content` goes with `accept` of a form: an object with a value for each field."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any] | None = None
 
 
 Filters = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=100)]
@@ -124,17 +136,48 @@ class ApprovalDefaults(Body):
     destructive: Action | None = None
 
 
+# Clients spell one of them in three ways. The document has one: generated clients name constants by the words.
+Transport = Annotated[
+    Literal["auto", "http", "sse", "stdio", "streamable-http", "streamable_http", "streamableHttp"],
+    WithJsonSchema({"type": "string", "enum": ["auto", "http", "sse", "stdio", "streamable-http"]}),
+]
+
+
+class Placement(Body):
+    """`template` names inputs in braces: `Bearer {token}`; `{basic}` is the user name and password of HTTP Basic."""
+
+    place: Annotated[Literal["header", "query", "cookie", "environment"], Field(alias="in")]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    template: Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class Provided(Body):
+    """A credential: `values` are entered now, `secrets` names existing ones; both by input.
+
+    `allowOrigin` lets those secrets be sent to this source too, if they belong elsewhere.
+    """
+
+    values_: Annotated[dict[str, SecretStr], Field(alias="values", max_length=50)] = {}
+    secrets: Annotated[dict[str, str], Field(max_length=50)] = {}
+    way: Annotated[str, Field(max_length=500)] = ""
+    placements: Annotated[list[Placement], Field(max_length=20)] = []
+    name: Annotated[str, Field(max_length=64)] = ""
+    scope: Literal["actor", "workspace"] = "workspace"
+    allow_origin: bool = False
+
+
 class NewSource(Body):
     """`include` and `exclude` choose its tools: `tag:issues`, `path:/repos/**`, `method:DELETE`, `admin.**`.
 
     `url` and `endpoint` are other words for `location`; `endpoint` with `specUrl` is the address the calls go to.
-    `transport` is another word for `options.transport`.
+    `transport` is another word for `options.transport`. `credential` is what it is read with, if it shows nothing
+    without one: it is sent to the origin of the document or endpoint and kept as a connection. It needs `placements`.
     """
 
     location: Annotated[str, Field(max_length=4096)] = ""
     url: Annotated[str, Field(max_length=4096)] = ""
     endpoint: Annotated[str, Field(max_length=4096)] = ""
-    transport: Literal["auto", "http", "sse", "stdio", "streamable-http", "streamable_http", "streamableHttp"] = "auto"
+    transport: Transport = "auto"
     document: str | None = None
     command: Annotated[list[str], Field(max_length=200)] = []
     consent: bool = False
@@ -150,6 +193,7 @@ class NewSource(Body):
     exclude: Filters = []
     hints: Literal["trust", "ask"] = "ask"
     defaults: ApprovalDefaults = ApprovalDefaults()
+    credential: Provided | None = None
 
 
 class HintsDecision(Body):
@@ -157,6 +201,17 @@ class HintsDecision(Body):
 
     decision: Literal["trust", "ask"]
     tools: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=2000)] | None = None
+
+
+class AcceptedChange(Body):
+    path: Annotated[str, Field(max_length=500)]
+    digest: Annotated[str, Field(max_length=64)]
+
+
+class AcceptedChanges(Body):
+    """Changed tools, each with the `digest` of the review that you saw."""
+
+    tools: Annotated[list[AcceptedChange], Field(min_length=1, max_length=2000)]
 
 
 class ToolChoice(Body):
@@ -179,7 +234,34 @@ class ToolLabels(Body):
 
 
 class SourceChange(Body):
-    name: Annotated[str, Field(min_length=1, max_length=200)]
+    """What is left out stays. In `headers` and `environment`, null removes a name, and names that are left out stay.
+
+    `location`, `url` and `endpoint` mean the same, and so do `specUrl`, `baseUrl` and `transport` as for a new source.
+    `passEnvironment` names variables that a command gets from the daemon, `refreshSeconds` is null for the daemon's own
+    setting and 0 for never. `review` says which changed tools of an MCP server wait for a review; null for the daemon's
+    own setting. With `preview` nothing changes. `revision` is the one you saw: if the source has another by now,
+    nothing changes either. `consent` agrees to what ends when calls go elsewhere, and to running a command.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    location: Annotated[str, Field(max_length=4096)] | None = None
+    url: Annotated[str, Field(max_length=4096)] | None = None
+    endpoint: Annotated[str, Field(max_length=4096)] | None = None
+    document: str | None = None
+    command: Annotated[list[str], Field(max_length=200)] | None = None
+    spec_url: Annotated[str, Field(max_length=4096)] | None = None
+    base_url: Annotated[str, Field(max_length=4096)] | None = None
+    headers: dict[str, str | None] | None = None
+    transport: Transport | None = None
+    environment: dict[str, str | None] | None = None
+    pass_environment: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=200)] | None = None
+    directory: Annotated[str, Field(max_length=4096)] | None = None
+    refresh_seconds: Annotated[int, Field(ge=0, le=365 * 86400)] | None = None
+    review: Literal["writes", "all", "none"] | None = None
+    defaults: ApprovalDefaults = ApprovalDefaults()
+    preview: bool = False
+    revision: Annotated[str, Field(max_length=64)] = ""
+    consent: bool = False
 
 
 class NewPolicy(PolicyDraft):
@@ -227,27 +309,13 @@ class AllowedOrigin(Body):
     origin: Annotated[str, Field(min_length=1, max_length=2000)]
 
 
-class Placement(Body):
-    """`template` names inputs in braces: `Bearer {token}`; `{basic}` is the user name and password of HTTP Basic."""
+class NewModelKey(Body):
+    """Either `value`, which is stored, or the name of a `secret`."""
 
-    place: Annotated[Literal["header", "query", "cookie", "environment"], Field(alias="in")]
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    template: Annotated[str, Field(min_length=1, max_length=500)]
-
-
-class Provided(Body):
-    """A credential: `values` are entered now, `secrets` names existing ones; both by input.
-
-    `allowOrigin` lets those secrets be sent to this source too, if they belong elsewhere.
-    """
-
-    values_: Annotated[dict[str, SecretStr], Field(alias="values", max_length=50)] = {}
-    secrets: Annotated[dict[str, str], Field(max_length=50)] = {}
-    way: Annotated[str, Field(max_length=500)] = ""
-    placements: Annotated[list[Placement], Field(max_length=20)] = []
-    name: Annotated[str, Field(max_length=64)] = ""
-    scope: Literal["actor", "workspace"] = "workspace"
-    allow_origin: bool = False
+    provider: Literal["anthropic", "openai", "gemini"]
+    scope: Literal["workspace", "actor"] = "workspace"
+    value: SecretStr = SecretStr("")
+    secret: Annotated[str, Field(max_length=100)] = ""
 
 
 class NewConnection(Provided):

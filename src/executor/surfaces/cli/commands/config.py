@@ -9,11 +9,12 @@ from executor.errors import Conflict, InvalidRequest
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import connect
 from executor.surfaces.cli.main import group
-from executor.surfaces.cli.output import clean, emit, emit_json, interactive, say
+from executor.surfaces.cli.output import clean, count, emit, emit_json, interactive, say, with_program
 
 APPLY_SECONDS = 600.0
 SIGNS = {"add": "+", "change": "~", "replace": "±", "remove": "-", "none": "=", "waiting": "?", "dropped": "!"}
 NOTES = {"dropped": "no longer declared; it stays, `--prune` removes it", "waiting": "not a member yet"}
+GONE = ("dropped", "remove")  # not in this file
 file_argument = click.argument("file", required=False, type=click.Path(path_type=Path))
 prune_option = click.option("--prune", is_flag=True, help="Remove what was declared before and no longer is.")
 
@@ -30,7 +31,8 @@ def check(file: Path | None, as_json: bool) -> int:
         emit_json({"problems": plan["problems"]})
     else:
         show_problems(plan)
-        say(f"{len(plan['changes'])} entries are valid, {len(plan['problems'])} problems")
+        valid = sum(one["action"] not in GONE for one in plan["changes"])
+        say(f"{count(valid, 'valid entry', 'valid entries')}, {count(len(plan['problems']), 'problem', 'problems')}")
     return exit_code(plan)
 
 
@@ -94,14 +96,14 @@ def show_changes(plan: dict[str, Any]) -> None:
             note = f"  ({NOTES[one['action']]})" if one["action"] in NOTES else ""
             emit(f"{SIGNS[one['action']]} {one['noun']} {clean(one['name'])}{note}")
             for line in one["details"]:
-                emit(f"    {clean(line)}")
+                emit(f"    {clean(with_program(line))}")
 
 
 def show_problems(plan: dict[str, Any]) -> None:
     for one in plan["problems"]:
         say(f"error: {clean(one['place'])}: {clean(one['message'])}")
         if one["hint"]:
-            say(f"hint: {clean(one['hint'])}")
+            say(f"hint: {clean(with_program(one['hint']))}")
 
 
 def show_outcome(applied: dict[str, Any]) -> None:
@@ -109,9 +111,9 @@ def show_outcome(applied: dict[str, Any]) -> None:
     for one in failed:
         say(f"error: {clean(one['place'])}: {clean(one['error'])}")
         if one["hint"]:
-            say(f"hint: {clean(one['hint'])}")
+            say(f"hint: {clean(with_program(one['hint']))}")
     done = sum(SIGNS[one["action"]] in "+~±-" for one in applied["changes"]) - len(failed)
-    say(f"applied {done} changes" + (f", {len(failed)} failed" if failed else ""))
+    say(f"applied {count(done, 'change', 'changes')}" + (f", {len(failed)} failed" if failed else ""))
 
 
 def exit_code(plan: dict[str, Any]) -> int:

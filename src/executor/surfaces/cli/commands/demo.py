@@ -39,7 +39,7 @@ def command(no_open: bool, as_json: bool) -> int:
 
 
 def _write(follower: ExecutionFollower, as_json: bool) -> int:
-    _step(4, "write: a person decides first", "")
+    _step(4, "write: needs approval, unless a policy allows it", "")
     say(_indent(WRITE))
     view = follower.run({"code": WRITE})
     timeline = _timeline(follower.client, view["executionId"])
@@ -47,6 +47,8 @@ def _write(follower: ExecutionFollower, as_json: bool) -> int:
         emit_json({**view, "timeline": timeline})
         return exit_codes.of_execution(view)
     code = follower.finish(view)
+    if code == exit_codes.COMPLETED and not any(event["type"].startswith("interaction.") for event in timeline):
+        say("  a policy allows this call, so no decision was needed")
     if code in (exit_codes.COMPLETED, exit_codes.FAILED, exit_codes.DENIED):
         _step(5, "timeline: everything is recorded", "")
         emit("\n".join(_line(event) for event in timeline))

@@ -1,20 +1,24 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import click
 
+from executor.daemon.local_credential import given_token
+from executor.errors import InvalidRequest
 from executor.settings import Settings
-from executor.surfaces.cli.client import given_token
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 
+SLUG = re.compile(r"[a-z0-9-]{1,50}")
 PATH = click.Path(path_type=Path)
 
 
 @click.command("mcp", help=COMMANDS["mcp"])
 @click.option("--agent", metavar="NAME", help="Act as this agent, created by `executor connect --agent NAME`.")
+@click.option("--toolkit", metavar="SLUG", default="", help="Offer only the tools of this toolkit.")
 @click.option("--data-dir", type=PATH, help="The data directory of the daemon to connect to.")
 @click.option("--state-dir", type=PATH, help="The daemon's state directory. Default: `state` in the data directory.")
 @click.option("--config", type=PATH, help="The config file to start the daemon with.")
@@ -22,6 +26,7 @@ PATH = click.Path(path_type=Path)
 @json_option
 def command(
     agent: str | None,
+    toolkit: str,
     data_dir: Path | None,
     state_dir: Path | None,
     config: Path | None,
@@ -29,12 +34,14 @@ def command(
     as_json: bool,
 ) -> None:
     """Standard output belongs to the protocol, which is JSON already; `--json` changes nothing."""
+    if toolkit and not SLUG.fullmatch(toolkit):
+        raise InvalidRequest(f"{toolkit[:80]!r} is not the slug of a toolkit", hint="see `executor toolkits list`")
     _choose_daemon(data_dir, state_dir, config, port)
     settings = Settings.load()
     token = _token(settings, agent)  # before the first message: a client that can't be anyone does not start
     from executor.surfaces.mcp.stdio import main
 
-    main(settings, lambda: {"Authorization": f"Bearer {token or _installed_token(settings)}"})
+    main(settings, lambda: {"Authorization": f"Bearer {token or _installed_token(settings)}"}, toolkit)
 
 
 def _choose_daemon(data_dir: Path | None, state_dir: Path | None, config: Path | None, port: int | None) -> None:

@@ -50,7 +50,7 @@ def add(pattern: str, action: str, position: int | None, as_json: bool, **policy
         emit_json(policy)
         return
     emit(f"added {clean(policy['id'])}: {clean(policy['text'])}")
-    say(describe_matches(client.post("/v1/policies/matches", body)))
+    say(describe_matches(client.post("/v1/policies/matches", body), pattern))
 
 
 @command.command("change")

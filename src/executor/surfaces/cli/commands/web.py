@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from urllib.parse import quote
-
 import click
 
 from executor.errors import InvalidRequest
 from executor.settings import Settings
-from executor.surfaces.cli.browser import hand_out
+from executor.surfaces.cli.browser import hand_out, leading_to
 from executor.surfaces.cli.client import connect
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
@@ -24,9 +22,3 @@ def command(path: str, no_open: bool, as_json: bool) -> None:
     link = connect(settings).post("/v1/auth/links", {})
     link["url"] = leading_to(path, link["url"])
     hand_out(settings, link, as_json=as_json, may_open=not no_open)
-
-
-def leading_to(path: str, url: str) -> str:
-    """The page to continue to is before the `#`, behind which the secret is."""
-    page, _, token = url.partition("#")
-    return url if path == "/" else f"{page}?to={quote(path, safe='/')}#{token}"

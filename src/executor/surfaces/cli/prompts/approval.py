@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection
-from contextlib import suppress
 from typing import Any, Literal
 
 from executor.errors import DaemonUnreachable, ExecutorError
 from executor.surfaces.cli.client import Client, Refused, segment
 from executor.surfaces.cli.output import clean, clean_lines, program, say, show_error
-from executor.surfaces.cli.prompts import credential, secret_input
+from executor.surfaces.cli.prompts import credential, elicitation, secret_input
+from executor.surfaces.cli.prompts.terminal_line import LEAVE, choose, forget_typed_ahead, read_line
 
 Answer = Literal["approve", "deny"]
-LEAVE = "leave"
 
 # Someone else decided, or time ran out, while the prompt was open: that decision counts.
 OVERTAKEN = ("already_settled", "interaction_expired")
@@ -32,12 +30,18 @@ def decide(client: Client, interaction: dict[str, Any]) -> bool:
     try:
         if interaction.get("kind") in credential.KINDS:
             return supply(client, interaction)
+        if interaction.get("kind") == elicitation.KIND:
+            return elicitation.answer_here(client, interaction)
         # The tool once more: long arguments may have pushed its name off the screen.
-        question = f"{clean(interaction.get('tool', ''))}: [a]pprove, [d]eny or [l]eave it for later?"
-        answer = choose(question, ("approve", "deny"))
-        if answer == "approve":
-            settle(client, interaction["id"], "approve")
-        return answer == "approve" or (answer == "deny" and deny(client, interaction))
+        tool = clean(interaction.get("tool", ""))
+        answers, choices = ["approve", "deny"], "[a]pprove, [d]eny"
+        if scope := interaction.get("sessionScope"):
+            say(f"  for the session: {clean(scope)}")
+            answers, choices = [*answers, "session"], "[a]pprove, for the [s]ession, [d]eny"
+        answer = choose(f"{tool}: {choices} or [l]eave it for later?", answers)
+        if answer in ("approve", "session"):
+            settle(client, interaction["id"], "approve", **({"scope": "session"} if answer == "session" else {}))
+        return answer in ("approve", "session") or (answer == "deny" and deny(client, interaction))
     except DaemonUnreachable:
         raise
     except ExecutorError as error:
@@ -59,58 +63,22 @@ def supply(client: Client, interaction: dict[str, Any]) -> bool:
             return True
     else:
         way = credential.way_of(interaction)
-        _forget_typed_ahead()
+        forget_typed_ahead()
         if values := secret_input.inputs_or_none(way["inputs"]):
             credential.send(client, interaction, {"way": way["name"], "scope": "workspace", "values": values})
             return True
+        if credential.is_settled(client, interaction):
+            return True
         answer = choose("[d]eny or [l]eave it for later?", ("deny",), hidden=True)
-    return answer == "deny" and deny(client, interaction)
+    if answer == LEAVE:
+        return credential.is_settled(client, interaction)
+    return deny(client, interaction)
 
 
 def deny(client: Client, interaction: dict[str, Any]) -> bool:
-    reason = _line("reason, shown to the code (Enter for none): ")
+    reason = read_line("reason, shown to the code (Enter for none): ")
     settle(client, interaction["id"], "deny", reason=(reason or "").strip())
     return True
-
-
-def choose(question: str, answers: Collection[str], *, hidden: bool = False) -> str:
-    """One of the answers, by its word or first letter. Enter or the end of the input leaves it; all else asks again."""
-    known = {word: word for word in (*answers, LEAVE)}
-    known |= {word[0]: word for word in known}
-    while True:
-        _forget_typed_ahead()
-        line = _line(f"{question} [{LEAVE}] ", hidden=hidden)
-        word = (line or LEAVE).strip().lower() or LEAVE
-        if word in known:
-            if hidden and line:
-                say(known[word])
-            return known[word]
-        say(f"please answer {', '.join(answers)} or {LEAVE}")
-
-
-def _line(question: str, *, hidden: bool = False) -> str | None:
-    """None at the end of the input."""
-    try:
-        if hidden:
-            import getpass
-
-            return getpass.getpass(question, stream=sys.stderr)
-        sys.stderr.write(question)
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-    except (OSError, ValueError, EOFError):
-        line = ""
-    if not line:
-        say()
-    return line or None
-
-
-def _forget_typed_ahead() -> None:
-    """What was typed before the prompt was shown is not an answer to it."""
-    import termios
-
-    with suppress(OSError, ValueError, termios.error):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def prompt(interaction: dict[str, Any]) -> str:
@@ -146,6 +114,8 @@ def say_how_to_go_on(view: dict[str, Any], shown: Collection[str] = ()) -> None:
 
 def ways_to_decide(interaction: dict[str, Any]) -> list[str]:
     """Commands to be pasted, and the page."""
+    if interaction.get("kind") == elicitation.KIND:
+        return elicitation.ways_to_answer(interaction)
     does, command = credential.next_command(interaction)
     denying = f"{program()} approvals deny {clean(interaction['id'])}"
     page = [f"or decide in the browser:\n  {clean(interaction['url'])}"] if interaction.get("url") else []

@@ -84,6 +84,11 @@ def send(client: Client, interaction: dict[str, Any], body: dict[str, Any]) -> d
     return given
 
 
+def is_settled(client: Client, interaction: dict[str, Any]) -> bool:
+    """In the browser, meanwhile."""
+    return bool(client.get(f"/v1/interactions/{segment(interaction['id'])}")["status"] != "pending")
+
+
 def log_in(client: Client, interaction: dict[str, Any], *, scope: str = "workspace", name: str = "") -> dict[str, Any]:
     """Opens the browser and waits until someone has logged in. Without a terminal it would wait for no one."""
     if not interactive():
@@ -95,6 +100,6 @@ def log_in(client: Client, interaction: dict[str, Any], *, scope: str = "workspa
     body = connections_login.request_for(
         interaction["credential"]["source"], name=name, scope=scope, interactionId=interaction["id"]
     )
-    connections_login.for_interaction(client, body)
+    connections_login.log_in_here(client, body)
     settled: dict[str, Any] = client.get(f"/v1/interactions/{segment(interaction['id'])}")
     return settled

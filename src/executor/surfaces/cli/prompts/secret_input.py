@@ -37,10 +37,10 @@ def inputs(wanted: Sequence[Input]) -> dict[str, str]:
     return {one["name"]: value for one, value in zip(wanted, found, strict=True)}
 
 
-def inputs_or_none(wanted: Sequence[Input]) -> dict[str, str] | None:
+def inputs_or_none(wanted: Sequence[Input], otherwise: str = "Enter for other choices") -> dict[str, str] | None:
     """Each at its own prompt. None if nothing is typed at the first, or if the input ends."""
     first, *rest = wanted
-    how = "hidden; Enter for other choices" if first.get("secret", True) else "Enter for other choices"
+    how = f"hidden; {otherwise}" if first.get("secret", True) else otherwise
     try:
         value = enter_secret(f"{first['label']} ({how})", hidden=first.get("secret", True), optional=True)
         return {first["name"]: value, **inputs(rest)} if value else None
@@ -52,8 +52,9 @@ def lines(labels: Sequence[str]) -> list[str]:
     found = [sys.stdin.readline().rstrip("\r\n") for _ in labels]
     for label, value in zip(labels, found, strict=True):
         if not value:
+            order = f"pass {', '.join(labels)}, each on a line of its own, in this order"
             raise InvalidRequest(
-                f"a value is missing: {label}", hint="pass each value on a line of standard input, in this order"
+                f"no {label} on standard input", hint="pass it on one line" if len(labels) == 1 else order
             )
     return found
 

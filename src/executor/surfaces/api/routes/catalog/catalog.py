@@ -8,11 +8,11 @@ from fastapi import APIRouter
 
 from executor.checking.diagnostics import Lines
 from executor.errors import CodeTooLarge, InvalidRequest
-from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs, within_toolkit
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import CheckedCode, CompletedCode
+from executor.surfaces.views.catalog.tools import CheckView, Completion, Completions
 from executor.surfaces.views.executions import Diagnostic
-from executor.surfaces.views.tools import CheckView, Completion, Completions
 
 router = APIRouter(prefix="/v1/catalog", route_class=EdgeRoute, tags=["catalog"], responses=PROBLEMS)
 LANGUAGES = ("typescript", "python")
@@ -20,10 +20,14 @@ LANGUAGES = ("typescript", "python")
 
 @router.post("/check")
 @needs("discover")
+@within_toolkit
 async def check(here: Context, body: CheckedCode) -> Answer[CheckView]:
     """Check code against the connected tools, without running it. `ok` if nothing would keep it from running."""
     _refuse_unusable(here, body)
-    verdict = await here.executor.checker.verdict(here.workspace_id, body.language, body.code, here.actor.id)
+    actor = here.actor
+    verdict = await here.executor.checker.verdict(
+        here.workspace_id, body.language, body.code, actor.id, actor.toolkit_id
+    )
     diagnostics = cast("list[Diagnostic]", [one.to_dict() for one in verdict.diagnostics])
     ok = not verdict.errors and not verdict.unavailable
     return answer({"ok": ok, "diagnostics": diagnostics, "unavailable": verdict.unavailable or None})
@@ -31,11 +35,12 @@ async def check(here: Context, body: CheckedCode) -> Answer[CheckView]:
 
 @router.post("/complete")
 @needs("discover")
+@within_toolkit
 async def complete(here: Context, body: CompletedCode) -> Answer[Completions]:
     """Complete unfinished code at a position: tools, arguments, values, properties of results."""
     _refuse_unusable(here, body)
     items = await here.executor.checker.complete(
-        here.workspace_id, body.language, body.code, _offset(body), here.actor.id
+        here.workspace_id, body.language, body.code, _offset(body), here.actor.id, here.actor.toolkit_id
     )
     return answer({"items": cast("list[Completion]", items)})
 

@@ -15,13 +15,14 @@ from executor.model.source import Source, SourceDocument
 from executor.sources.lifecycle.persistence import present, read_document
 from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.views import sources as views
 from executor.surfaces.views.base import time
+from executor.surfaces.views.catalog import source_dependents
+from executor.surfaces.views.catalog import sources as views
 
 router = APIRouter(prefix="/v1/sources/{source}", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 ALL_TOOLS = 1_000_000
 ENDINGS = {"application/json": "json", "application/yaml": "yaml", "application/graphql": "graphql"}
-RAW: dict[int | str, dict[str, Any]] = {200: {"content": {name: {} for name in ENDINGS}}}
+RAW: dict[int | str, dict[str, Any]] = {200: {"content": {name: {"schema": {}} for name in ENDINGS}}}
 
 
 @router.get("/document", response_class=Response, responses=RAW)
@@ -120,7 +121,8 @@ def milliseconds(at: str | None) -> int | None:
 
 @router.get("/dependents")
 @needs("read")
-async def dependents(here: Context, source: str) -> Answer[views.DependentsView]:
+async def list_dependents(here: Context, source: str) -> Answer[source_dependents.DependentsView]:
     """List what depends on the source."""
     found = await present(here.executor.database, here.workspace_id, source)
-    return answer(views.dependents_view(found, await find_dependents(here.executor.database, here.actor, found)))
+    dependents = await find_dependents(here.executor.database, here.actor, found)
+    return answer(source_dependents.dependents_view(found, dependents))

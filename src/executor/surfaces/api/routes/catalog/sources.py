@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
 from fastapi import APIRouter
 from starlette.responses import StreamingResponse
 
+from executor.connections.new_connection import Offer
 from executor.connections.placement import is_protocol_header
 from executor.errors import InvalidRequest
 from executor.execution.approvals.orphans import deny_orphans
 from executor.execution.dependents import check_dropped
 from executor.execution.policies.administration import list_covering
-from executor.execution.policies.approval_defaults import find_approval_defaults, set_approval_defaults
+from executor.execution.policies.approval_defaults import find_approval_defaults, set_approval_defaults, version_of
 from executor.execution.policies.trusted_hints import KIND as MCP
 from executor.execution.policies.trusted_hints import Trust, decide_hints, find_hints
 from executor.model import policy as model
@@ -23,14 +25,18 @@ from executor.model.source import HOSTED, Choice, Source
 from executor.network.client import check_headers
 from executor.policy.drafts import text
 from executor.sources.familiar_words import in_own_words
+from executor.sources.lifecycle.edit import revision_of
 from executor.sources.lifecycle.persistence import NewChoice, present
 from executor.sources.source_request import Consent, Progress, ReadContext, SourceRequest
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.etag import IF_MATCH, TAGGED, etag, expected_version, precondition
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.progress import with_progress
-from executor.surfaces.api.schemas.requests import ApprovalDefaults, HintsDecision, NewSource, SourceChange, ToolChoice
+from executor.surfaces.api.routes.credentials.connections import offer_of
+from executor.surfaces.api.schemas.requests import ApprovalDefaults, HintsDecision, NewSource, ToolChoice
 from executor.surfaces.api.sse import wants_stream
-from executor.surfaces.views import sources as views
+from executor.surfaces.views.catalog import sources as views
 
 router = APIRouter(prefix="/v1/sources", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 SKIPPED = 100
@@ -49,11 +55,13 @@ WORDS = {
 @router.get("")
 @needs("discover")
 async def listing(here: Context) -> Answer[views.SourcePage]:
+    """List the connected sources."""
     found = await here.executor.catalog.sources(here.workspace_id)
     return answer({"items": [views.source_view(source, secrets=here.actor.may_decide) for source in found]})
 
 
 @router.post("", status_code=201)
+@creates
 @needs("administer")
 async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | StreamingResponse:
     """Connect a source. With `Accept: text/event-stream`, the response streams progress first."""
@@ -61,7 +69,9 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
 
     async def work(progress: Progress) -> views.AddedView:
         asked = replace(wanted, context=ReadContext(progress))
-        added = await here.executor.catalog.add_source(here.workspace_id, asked, by=here.actor)
+        added = await here.executor.catalog.add_source(
+            here.workspace_id, asked, by=here.actor, offer=offered_credential(body)
+        )
         decided = await first_hints(here, added, body.hints)
         return {
             **views.source_view(added, secrets=True),
@@ -79,8 +89,10 @@ async def add(here: Context, body: NewSource) -> Answer[views.AddedView] | Strea
 @router.post("/probe")
 @needs("administer")
 async def probe(here: Context, body: NewSource) -> Answer[views.ProbeView]:
-    """Detect what is at an address, without connecting it."""
-    return answer(views.probe_view(await here.executor.catalog.lifecycle.probe(wish(body, here.actor))))
+    """Detect what is at an address, without connecting it. If it is `guarded`, `ways` are the credentials that it
+    accepts before anything can be read."""
+    lifecycle, request = here.executor.catalog.lifecycle, wish(body, here.actor)
+    return answer(views.probe_view(await lifecycle.probe(request, offered_credential(body), by=here.actor), request))
 
 
 @router.post("/preview")
@@ -91,7 +103,8 @@ async def preview(here: Context, body: NewSource) -> Answer[views.PreviewView] |
 
     async def work(progress: Progress) -> views.PreviewView:
         asked = replace(wanted, context=ReadContext(progress))
-        return views.preview_view(await here.executor.catalog.lifecycle.preview(asked))
+        found = await here.executor.catalog.lifecycle.preview(asked, offered_credential(body), by=here.actor)
+        return views.preview_view(found)
 
     return with_progress(work) if wants_stream(here) else answer(await work(wanted.context.progress))
 
@@ -105,23 +118,12 @@ async def demo(here: Context) -> Answer[views.SourceView]:
     return answer(views.source_view(source, secrets=True), 201 if is_new else 200, where)
 
 
-@router.get("/{source}")
+@router.get("/{source}", responses=TAGGED)
 @needs("discover")
 async def show(here: Context, source: str) -> Answer[views.SourceView]:
-    """Get a source by ID or namespace."""
-    return answer(
-        views.source_view(
-            await present(here.executor.database, here.workspace_id, source), secrets=here.actor.may_decide
-        )
-    )
-
-
-@router.patch("/{source}")
-@needs("administer")
-async def change(here: Context, source: str, body: SourceChange) -> Answer[views.SourceView]:
-    """Change the display name. The namespace does not change: it is part of every path."""
-    renamed = await here.executor.catalog.lifecycle.rename(here.workspace_id, source, body.name, by=here.actor)
-    return answer(views.source_view(renamed, secrets=True))
+    """Get a source by ID or namespace. Its `ETag`, which is its revision, goes into the `If-Match` of an edit."""
+    found = await present(here.executor.database, here.workspace_id, source)
+    return answer(views.source_view(found, secrets=here.actor.may_decide), headers=etag(revision_of(found)))
 
 
 @router.delete("/{source}")
@@ -175,23 +177,24 @@ async def first_hints(here: Context, added: Source, trust: Trust) -> views.Hints
     return views.hints_view(await find_hints(here.executor.database, added))
 
 
-@router.get("/{source}/defaults")
+@router.get("/{source}/defaults", responses=TAGGED)
 @needs("read")
 async def show_defaults(here: Context, source: str) -> Answer[views.ApprovalDefaultsView]:
     """Get what happens to calls of a source that no policy decides about, by their effect."""
     found = await present(here.executor.database, here.workspace_id, source)
-    return answer(views.approval_defaults_view(await find_approval_defaults(here.executor.database, found)))
+    defaults = await find_approval_defaults(here.executor.database, found)
+    return answer(views.approval_defaults_view(defaults), headers=etag(version_of(defaults)))
 
 
-@router.put("/{source}/defaults")
+@router.put("/{source}/defaults", openapi_extra=IF_MATCH)
 @needs("administer")
 async def put_defaults(here: Context, source: str, body: ApprovalDefaults) -> Answer[views.ApprovalDefaultsView]:
     """Set what happens to calls of a source that no policy decides about. Pending approvals are requested again."""
     found = await present(here.executor.database, here.workspace_id, source)
-    wanted = chosen_defaults(body)
-    return answer(
-        views.approval_defaults_view(await set_approval_defaults(here.executor.database, found, wanted, by=here.actor))
-    )
+    wanted, version = chosen_defaults(body), expected_version(here)
+    with precondition(version):
+        defaults = await set_approval_defaults(here.executor.database, found, wanted, by=here.actor, version=version)
+    return answer(views.approval_defaults_view(defaults), headers=etag(version_of(defaults)))
 
 
 def chosen_defaults(body: ApprovalDefaults) -> model.ApprovalDefaults:
@@ -218,13 +221,15 @@ async def covering(here: Context, source: Source) -> list[views.CoveringPolicy]:
     return [{"id": one.id, "text": text(one), "holds": source.id not in one.excluded} for one in policies]
 
 
+def offered_credential(body: NewSource) -> Offer | None:
+    return offer_of(body.credential) if body.credential is not None else None
+
+
 def wish(body: NewSource, by: Actor) -> SourceRequest:
     body = with_own_words(body)
-    check_headers(body.headers)
+    check_own_headers(body.headers)
     if body.hints == "trust" and body.kind not in ("", MCP):
         raise InvalidRequest(f"only MCP servers give hints, not {body.kind} sources", hint="leave out `hints`")
-    if own := next((name for name in body.headers if is_protocol_header(name)), None):
-        raise InvalidRequest(f"the header {own} is set by the protocol", hint="leave it out")
     if HOSTED in body.options:
         raise InvalidRequest(f"the option `{HOSTED}` is reserved for the daemon", hint="leave it out")
     if body.command and (body.location or body.document is not None):
@@ -249,6 +254,12 @@ def wish(body: NewSource, by: Actor) -> SourceRequest:
             approval_defaults=chosen_defaults(body.defaults),
         ),
     )
+
+
+def check_own_headers(headers: Mapping[str, str]) -> None:
+    check_headers(headers)
+    if own := next((name for name in headers if is_protocol_header(name)), None):
+        raise InvalidRequest(f"the header {own} is set by the protocol", hint="leave it out")
 
 
 def with_own_words(body: NewSource) -> NewSource:

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from executor.sources.templates import read_templates
 from executor.surfaces.api.context import EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
-from executor.surfaces.views.sources import TemplatePage, template_view
+from executor.surfaces.views.catalog.sources import TemplatePage, template_view
 
 router = APIRouter(prefix="/v1/templates", route_class=EdgeRoute, tags=["sources"], responses=PROBLEMS)
 

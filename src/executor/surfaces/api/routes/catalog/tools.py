@@ -6,7 +6,6 @@ from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Query
-from starlette.responses import Response
 
 from executor.errors import NotFound
 from executor.execution.policies.renamed_tools import check_renames, find_ended
@@ -14,18 +13,20 @@ from executor.execution.policies.treat_as_read import add_read_policy
 from executor.model.tool import Effect
 from executor.policy.drafts import text
 from executor.sources.lifecycle.renames import Rename, described_as, renamed_to
-from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for
+from executor.surfaces.api.context import Context, EdgeRoute, needs, visibility_for, within_toolkit
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, names
 from executor.surfaces.api.schemas.requests import ToolLabels
-from executor.surfaces.views import tools as views
-from executor.surfaces.views.policies import PolicyView, policy_view
+from executor.surfaces.views.catalog import tools as views
+from executor.surfaces.views.catalog.policies import PolicyView, policy_view
 
-router = APIRouter(prefix="/v1/tools", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["tools"], responses=PROBLEMS)
 
 
-@router.get("")
+@router.get("/tools")
 @needs("discover")
+@within_toolkit
 async def page(
     here: Context,
     prefix: Annotated[str, Query(max_length=500)] = "",
@@ -34,14 +35,20 @@ async def page(
     after: str | None = None,
 ) -> Answer[views.ToolPage]:
     """List tools by path. `next` is the `after` of the following page."""
-    heads = await here.executor.catalog.page(here.workspace_id, prefix=prefix, source=source, limit=limit, after=after)
-    visibility = await visibility_for(here)
-    items = [_head(head) for head in heads if visibility is None or not visibility.hides(head.path, head.effect)]
-    return answer({"items": items, "next": heads[-1].path if len(heads) == limit else None})
+    heads = await here.executor.catalog.page(
+        here.workspace_id,
+        prefix=prefix,
+        source=source,
+        limit=limit,
+        after=after,
+        visibility=await visibility_for(here),
+    )
+    return answer({"items": [_head(head) for head in heads], "next": heads[-1].path if len(heads) == limit else None})
 
 
-@router.get("/search")
+@router.get("/tools/search")
 @needs("discover")
+@within_toolkit
 async def search(
     here: Context,
     query: str = "",
@@ -61,20 +68,21 @@ async def search(
         source=source,
         effect=effect,
         depth=depth,
-        visibility=await here.executor.policies.visibility(here.workspace_id, here.actor.id),
+        visibility=await here.executor.policies.visibility(here.workspace_id, here.actor.id, here.actor.toolkit_id),
     )
     return answer(cast("views.ToolMatches", found))
 
 
-@router.get("/versions/{digest}")
+@router.get("/tool-versions/{digest}")
 @needs("discover")
-async def version(here: Context, digest: str) -> Response:
+async def version(here: Context, digest: str) -> Answer[dict[str, Any]]:
     """Get a tool as it was at the time of a call: `digest` is the call's `schemaDigest`."""
     return answer(await here.executor.catalog.version(here.workspace_id, digest, visibility=await visibility_for(here)))
 
 
-@router.get("/{path}")
+@router.get("/tools/{path}")
 @needs("discover")
+@within_toolkit
 async def describe(
     here: Context,
     path: str,
@@ -83,7 +91,7 @@ async def describe(
     budget: Annotated[int, Query(ge=150, le=20_000)] = 1_500,
     part: Literal["arguments", "result", "description"] | None = None,
     types: Annotated[list[str] | None, Query(max_length=30)] = None,
-) -> Response:
+) -> Answer[dict[str, Any]]:
     """Get a tool with its signature and an example, within a token budget, and its JSON Schemas on request."""
     described = await here.executor.catalog.describe(
         here.workspace_id,
@@ -98,7 +106,7 @@ async def describe(
     return answer(described)
 
 
-@router.patch("/{path}")
+@router.patch("/tools/{path}")
 @needs("administer")
 async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.LabelledView]:
     """Change the path or description of a tool; with `.*` at the end of both, the path of a group.
@@ -123,7 +131,8 @@ async def change(here: Context, path: str, body: ToolLabels) -> Answer[views.Lab
     return answer({"renamed": renamed, "reworded": list(reworded), "rules": [text(one) for one in ended]})
 
 
-@router.post("/{path}/treat-as-read", status_code=201)
+@router.post("/tools/{path}/treat-as-read", status_code=201)
+@creates
 @needs("administer")
 async def treat_as_read(here: Context, path: str) -> Answer[PolicyView]:
     """Create the policy that allows a tool, in its current form, like a read. All other policies come first."""

@@ -11,14 +11,15 @@ from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.connection_tests import ConnectionCheck
 from executor.sources.lifecycle.persistence import present
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import NewConnection, Provided
 from executor.surfaces.views import credentials as views
 
-router = APIRouter(prefix="/v1/connections", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
+router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["connections"], responses=PROBLEMS)
 
 
-@router.get("")
+@router.get("/connections")
 @needs("read")
 async def listing(here: Context) -> Answer[views.ConnectionPage]:
     """List the connections of the workspace and your own; admins see all of them."""
@@ -26,7 +27,8 @@ async def listing(here: Context) -> Answer[views.ConnectionPage]:
     return answer({"items": [views.connection_view(one, namespace) for one, namespace in found]})
 
 
-@router.post("", status_code=201)
+@router.post("/connections", status_code=201)
+@creates
 @needs("connect")
 async def add(here: Context, body: NewConnection) -> Answer[views.ConnectionView]:
     """Create a connection. For the whole workspace it needs `administer`. Calls that wait for it continue, and a source
@@ -39,7 +41,7 @@ async def add(here: Context, body: NewConnection) -> Answer[views.ConnectionView
     return answer(views.connection_view(made, source.namespace), 201)
 
 
-@router.get("/ways/{source}")
+@router.get("/sources/{source}/ways")
 @needs("connect")
 async def ways(here: Context, source: str) -> Answer[views.WayPage]:
     """Get the credentials that a source accepts, and where they would be sent."""
@@ -48,13 +50,14 @@ async def ways(here: Context, source: str) -> Answer[views.WayPage]:
     return answer({"items": [way.view() for way in ways_of(found, None)], "sentTo": origin})
 
 
-@router.get("/{connection_id}")
+@router.get("/connections/{connection_id}")
 @needs("read")
 async def show(here: Context, connection_id: str) -> Answer[views.ConnectionView]:
+    """Get a connection, without its values."""
     return answer(views.connection_view(*await here.executor.connections.get(here.actor, connection_id)))
 
 
-@router.delete("/{connection_id}")
+@router.delete("/connections/{connection_id}")
 @needs("connect")
 async def remove(here: Context, connection_id: str) -> Answer[views.ConnectionView]:
     """Remove a connection and the values entered for it. Named secrets are kept."""
@@ -62,7 +65,7 @@ async def remove(here: Context, connection_id: str) -> Answer[views.ConnectionVi
     return answer(views.connection_view(await here.executor.connections.remove(here.actor, connection_id), namespace))
 
 
-@router.post("/{connection_id}/test")
+@router.post("/connections/{connection_id}/test")
 @needs("connect")
 async def test(here: Context, connection_id: str) -> Answer[views.ConnectionTest]:
     """Test whether the service accepts the credential. Executor only calls what changes nothing: a read without

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from executor.network.addresses import parse
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import names
 from executor.surfaces.api.schemas.requests import AllowedOrigin, NewSecret, RotatedSecret
@@ -29,6 +30,7 @@ async def listing(here: Context) -> Answer[views.SecretPage]:
 
 
 @router.post("", status_code=201)
+@creates
 @needs("administer")
 async def add(here: Context, body: NewSecret) -> Answer[views.SecretView]:
     """Create a secret. `value` is for the store and the keyring, `reference` for external providers."""

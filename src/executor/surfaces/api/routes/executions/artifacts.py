@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from executor.errors import NotFound
 from executor.execution.artifacts import access
 from executor.model.artifact import OCTETS, Artifact
-from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs, within_toolkit
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.views import artifacts as views
 
@@ -54,6 +54,7 @@ BYTES = {"description": "the bytes", "content": {OCTETS: {"schema": {"type": "st
 
 @router.get("")
 @needs("execute", "read")
+@within_toolkit
 async def page(
     here: Context,
     execution: Annotated[str, Query(max_length=200)] = "",
@@ -69,6 +70,7 @@ async def page(
 
 @router.get("/{artifact_id}")
 @needs("execute", "read")
+@within_toolkit
 async def show(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
     """Get an artifact with its preview."""
     found = await access.find(here.executor.database, here.actor, artifact_id)
@@ -77,6 +79,7 @@ async def show(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
 
 @router.get("/{artifact_id}/content", response_class=Response, responses={200: BYTES, 206: BYTES})
 @needs("execute", "read")
+@within_toolkit
 async def content(here: Context, artifact_id: str) -> Response:
     """Download the content, or one `Range` of it."""
     found = await access.find(here.executor.database, here.actor, artifact_id)

@@ -11,9 +11,10 @@ from pydantic import BaseModel, Field
 from executor.errors import Forbidden, InvalidRequest
 from executor.execution import history
 from executor.execution.outcome import Outcome
-from executor.execution.submissions import Submission, checked_key
+from executor.execution.submissions import Submission
 from executor.model.execution import ExecutionFilter, Status
-from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.context import Context, EdgeRoute, needs, within_toolkit
+from executor.surfaces.api.idempotency import IDEMPOTENCY_KEY, read_key
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.requests import MAX_WAIT, NewExecution, ResultForm, Resume
 from executor.surfaces.api.sse import MOST, After, EventStream, LastEventId, Types, events_answer
@@ -49,28 +50,19 @@ def read_filter(looking: Looking) -> ExecutionFilter:
 
 
 router = APIRouter(prefix="/v1/executions", route_class=EdgeRoute, tags=["executions"], responses=PROBLEMS)
-# Read by hand: FastAPI takes as long to look for one header as all else that it does for a request.
-IDEMPOTENCY_KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "schema": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Idempotency-Key"},
-}
 PARTS = frozenset({"calls", "code", "heads"})
 
 
 @router.post("", status_code=201, openapi_extra={"parameters": [IDEMPOTENCY_KEY]})
 @needs("execute")
+@within_toolkit
 async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionView]:
     """Run code, and wait up to `wait` seconds for it to end or pause.
 
     Sent again with the same `Idempotency-Key`, it returns the execution that the first request started.
     """
     limits = None if body.timeout_ms is None else replace(here.executor.limits, wall_ms=body.timeout_ms)
-    keys = here.headers.getlist("idempotency-key")
-    if len(keys) > 1:
-        raise InvalidRequest("the request has several Idempotency-Key headers", hint="send one")
-    key = checked_key(keys[0]) if keys else ""
+    key = read_key(here)
     await check_named(here, body)
     runtime = chosen_runtime(body)
     submission = Submission(body.code, body.language, runtime, limits, body.typecheck, key, body.client_id or "")
@@ -103,6 +95,7 @@ async def check_named(here: Context, body: NewExecution) -> None:
 
 @router.get("")
 @needs("execute", "read")
+@within_toolkit
 async def page(here: Context, looking: Annotated[Looking, Query()]) -> Answer[views.ExecutionPage]:
     """List executions, newest first. `next` is the `before` of the following page.
 
@@ -122,6 +115,7 @@ async def page(here: Context, looking: Annotated[Looking, Query()]) -> Answer[vi
 
 @router.get("/{execution_id}")
 @needs("execute", "read")
+@within_toolkit
 async def show(
     here: Context,
     execution_id: str,
@@ -152,6 +146,7 @@ async def show(
 
 @router.post("/{execution_id}/resume")
 @needs("execute")
+@within_toolkit
 async def resume(here: Context, execution_id: str, body: Resume | None = None) -> Answer[views.ExecutionView]:
     """Wait for an execution again. This decides nothing: a paused execution continues after a decision."""
     body = body or Resume()
@@ -162,6 +157,7 @@ async def resume(here: Context, execution_id: str, body: Resume | None = None) -
 
 @router.post("/{execution_id}/cancel")
 @needs("execute")
+@within_toolkit
 async def cancel(here: Context, execution_id: str) -> Answer[views.ExecutionView]:
     """Cancel an execution: operators can cancel any, agents their own."""
     execution = await history.find(here.executor.database, here.actor, execution_id)
@@ -184,6 +180,7 @@ async def replay(here: Context, execution_id: str) -> Answer[views.ReplayView]:
 
 @router.get("/{execution_id}/calls")
 @needs("execute", "read")
+@within_toolkit
 async def journal(
     here: Context,
     execution_id: str,
@@ -196,13 +193,16 @@ async def journal(
 
 @router.get("/{execution_id}/logs")
 @needs("execute", "read")
+@within_toolkit
 async def logs(here: Context, execution_id: str) -> Answer[views.LogPage]:
+    """List the lines that the code logged."""
     found = await history.read_logs(here.executor.database, here.actor, execution_id)
     return answer({"items": [views.log_view(event) for event in found]})
 
 
 @router.get("/{execution_id}/events")
 @needs("execute", "read")
+@within_toolkit
 async def follow(
     here: Context,
     execution_id: str,

@@ -9,19 +9,21 @@ import orjson
 from fastapi import APIRouter, Query
 
 from executor.errors import Forbidden, InvalidRequest
-from executor.execution.approvals import interactions
+from executor.execution.approvals import answers, interactions
 from executor.execution.approvals.credentials import provide
+from executor.execution.approvals.requests import find_change
 from executor.execution.policies.always import Always, check_breadth, check_permitted, check_scope, draft_policy
 from executor.execution.policies.treat_as_read import draft_read_policy
-from executor.model.interaction import Interaction, InteractionStatus
+from executor.model.interaction import ElicitationAnswer, Interaction, InteractionStatus
+from executor.model.policy import Policy
 from executor.policy.drafts import Covers
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.policy_drafts import existing, match_tools, names, read_policy
 from executor.surfaces.api.routes.credentials.connections import offer_of
-from executor.surfaces.api.schemas.requests import Approve, Deny, Provided
+from executor.surfaces.api.schemas.requests import AnswerElicitation, Approve, Deny, Provided
 from executor.surfaces.views import interactions as views
-from executor.surfaces.views.policies import AlwaysView, policy_view
+from executor.surfaces.views.catalog.policies import AlwaysView, policy_view
 
 router = APIRouter(prefix="/v1/interactions", route_class=EdgeRoute, tags=["interactions"], responses=PROBLEMS)
 Pins = Annotated[list[str], Query(alias="pin", max_length=20)]
@@ -60,9 +62,14 @@ async def page(
 @router.get("/{interaction_id}")
 @needs("read")
 async def show(here: Context, interaction_id: str) -> Answer[views.InteractionView]:
-    """Get an interaction with all of its arguments, however long."""
+    """Get an interaction with all of its arguments, however long.
+
+    `outdated` says what changed after the request was shown: then an approval does not apply, and a new interaction
+    replaces this one.
+    """
     found = await interactions.find(here.executor.database, here.actor, interaction_id)
-    return answer((await _views(here, [found], whole=True))[0])
+    [view] = await _views(here, [found], whole=True)
+    return answer({**view, "outdated": await find_change(here.executor.pipeline, found) or None})
 
 
 @router.get("/{interaction_id}/rule")
@@ -79,12 +86,7 @@ async def draft(
 
     With `treatAsRead`, the policy allows the tool like a read, for every caller.
     """
-    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
-    always = await (
-        _draft_read(here, asked)
-        if treat_as_read
-        else draft_policy(here.executor.pipeline, asked, call, pin, covers=covers)
-    )
+    always = await _draft(here, interaction_id, treat_as_read=treat_as_read, pins=pin, covers=covers)
     return answer(
         {
             "rule": policy_view(always.policy, await names(here)),
@@ -97,7 +99,7 @@ async def draft(
 @router.post("/{interaction_id}/approve")
 @needs("decide")
 async def approve(here: Context, interaction_id: str, body: Approve | None = None) -> Answer[views.InteractionView]:
-    """Approve this call: once, also for the rest of the execution, or always by the policy that was shown."""
+    """Approve this call: once, for the rest of its execution or session, or always by the policy that was shown."""
     body = body or Approve()
     result = orjson.dumps(body.result).decode() if "result" in body.model_fields_set else None
     if body.treat_as_read and (body.rule is not None or body.scope not in ("once", "always")):
@@ -116,6 +118,20 @@ async def deny(here: Context, interaction_id: str, body: Deny | None = None) -> 
     """Deny the call. The code gets a `ToolError` with the reason."""
     reason = body.reason if body else ""
     settled = await here.executor.engine.settle(here.actor, interaction_id, "deny", reason=reason)
+    return answer(views.interaction_view(settled, here.executor.settings.address))
+
+
+@router.post("/{interaction_id}/answer")
+@needs("decide")
+async def answer_elicitation(
+    here: Context, interaction_id: str, body: AnswerElicitation
+) -> Answer[views.InteractionView]:
+    """Answer an `elicitation`: accept it with what the server asks for, decline it, or cancel it without a choice.
+
+    The content goes to the server and is not stored.
+    """
+    given = ElicitationAnswer(body.action, body.content)
+    settled = await answers.answer(here.executor.engine, here.actor, interaction_id, given)
     return answer(views.interaction_view(settled, here.executor.settings.address))
 
 
@@ -138,17 +154,37 @@ async def _always(here: Context, interaction_id: str, body: Approve) -> Always:
     if not here.actor.may("administer"):
         hint = "approve it once or for this execution; an administrator can create policies"
         raise Forbidden("`always` creates a policy, which needs the permission `administer`", hint=hint)
-    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
+    narrow = await _draft(here, interaction_id, treat_as_read=body.treat_as_read)
     if body.treat_as_read:
-        return await _draft_read(here, asked)
-    narrow = await draft_policy(here.executor.pipeline, asked, call)
+        return narrow
     if body.rule is None:
         check_permitted(here.actor, narrow.policy)
         return narrow
     given = await read_policy(here, body.rule)
     check_permitted(here.actor, given)
     check_breadth(given, narrow.policy, broader=body.broader)
-    return await draft_policy(here.executor.pipeline, asked, call, given=given)
+    return await _draft(here, interaction_id, given=given)
+
+
+async def _draft(
+    here: Context,
+    interaction_id: str,
+    *,
+    treat_as_read: bool = False,
+    pins: Sequence[str] = (),
+    covers: Covers = "tool",
+    given: Policy | None = None,
+) -> Always:
+    """The policy of `always`, for a call of an execution or for what the agent of a session wants to do."""
+    asked = await interactions.find_pending(here.executor.database, here.actor, interaction_id)
+    if asked.session_id:
+        if treat_as_read:
+            raise InvalidRequest("what an agent does is not a tool's read", hint="leave out `treatAsRead`")
+        return await here.executor.sessions.permissions.draft_policy(asked, covers=covers, pins=pins, given=given)
+    asked, call = await interactions.find_open(here.executor.database, here.actor, interaction_id)
+    if treat_as_read:
+        return await _draft_read(here, asked)
+    return await draft_policy(here.executor.pipeline, asked, call, pins, covers=covers, given=given)
 
 
 async def _draft_read(here: Context, asked: Interaction) -> Always:

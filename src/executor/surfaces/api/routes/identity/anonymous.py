@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from executor.errors import NotFound
-from executor.model.identity.access import AnonymousSession
 from executor.surfaces.api.context import Context, EdgeRoute, needs
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.views import identity as views
@@ -26,7 +25,8 @@ async def listing(here: Context) -> Answer[views.AnonymousUsePage]:
 @needs("operate")
 async def clear(here: Context) -> Response:
     """End all anonymous sessions and remove everything in their workspaces."""
-    await _clear(here, [session for session, _ in await here.executor.anonymous.listing()])
+    anonymous = here.executor.anonymous
+    await anonymous.clear(here.actor, [session for session, _ in await anonymous.listing()])
     return Response(status_code=204)
 
 
@@ -37,11 +37,5 @@ async def clear_one(here: Context, session_id: str) -> Response:
     wanted = [session for session, _ in await here.executor.anonymous.listing() if session.id == session_id]
     if not wanted:
         raise NotFound(f"there is no anonymous session {session_id!r}", hint="see `executor anonymous list`")
-    await _clear(here, wanted)
+    await here.executor.anonymous.clear(here.actor, wanted)
     return Response(status_code=204)
-
-
-async def _clear(here: Context, sessions: list[AnonymousSession]) -> None:
-    for session in sessions:
-        await here.executor.engine.abandon(session.workspace_id)
-    await here.executor.anonymous.clear(here.actor, sessions)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from executor.identity import members, sessions, workspaces
 from executor.model.identity.permissions import Permission
 from executor.model.ids import now_ms
-from executor.surfaces.api.context import Context, EdgeRoute, needs, public
+from executor.surfaces.api.context import Context, EdgeRoute, needs, public, within_toolkit
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
 from executor.surfaces.api.session_cookie import client_address, signed_in, signed_out, user_agent
@@ -24,6 +24,7 @@ PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 
 @router.get("/whoami")
 @needs("credential")
+@within_toolkit
 async def whoami(here: Context) -> Answer[views.WhoView]:
     """Get who you are, in which workspace, and what you may do."""
     workspace, organization = await workspaces.current(here.executor.database, here.actor)
@@ -66,10 +67,12 @@ async def sign_in(here: Context, body: identity.SignIn) -> Answer[views.SignedIn
 @router.post("/sign-out", status_code=204)
 @needs("credential")
 async def sign_out(here: Context) -> Response:
-    """End the session of this browser. Other credentials are not affected."""
+    """End the session of this browser. Other credentials are not affected. An anonymous workspace goes with it."""
     expect_own_end()
     if here.actor.via == "browser":
         await sessions.close(here.executor.database, here.actor, here.actor.credential_id)
+    elif here.actor.via == "anonymous_browser":
+        await here.executor.anonymous.leave(here.actor)
     return signed_out(here.executor)
 
 
@@ -84,6 +87,7 @@ async def listing(here: Context) -> Answer[views.SessionPage]:
 @router.delete("/sessions/{session_id}", status_code=204)
 @needs("human")
 async def close(here: Context, session_id: str) -> Response:
+    """Sign a browser out."""
     expect_own_end()
     await sessions.close(here.executor.database, here.actor, session_id)
     return Response(status_code=204)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from executor.errors import Forbidden
 from executor.identity import agents, keys
-from executor.identity.local_tokens import save_agent_token
+from executor.surfaces.api import agent_tokens
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
 from executor.surfaces.views import identity as views
@@ -27,6 +25,7 @@ async def listing(here: Context) -> Answer[views.KeyPage]:
 
 
 @router.post("/keys", status_code=201)
+@creates
 @needs("human")
 async def create(here: Context, body: identity.NewKey) -> Answer[views.NewKeyView]:
     """Create a key that acts for you, limited to its scopes."""
@@ -38,6 +37,7 @@ async def create(here: Context, body: identity.NewKey) -> Answer[views.NewKeyVie
 @router.delete("/keys/{key_id}", status_code=204)
 @needs("human")
 async def revoke(here: Context, key_id: str) -> Response:
+    """Revoke a key. What it did stays in the audit log."""
     await keys.revoke(here.executor.database, here.actor, key_id)
     return Response(status_code=204)
 
@@ -51,21 +51,11 @@ async def listing_of_agents(here: Context) -> Answer[views.AgentPage]:
 
 
 @router.post("/agents", status_code=201)
+@creates
 @needs("administer")
 async def create_agent(here: Context, body: identity.NewAgent) -> Answer[views.NewAgentView]:
     """Create an agent with its own token, so that policies and the audit log can distinguish it."""
-    data_dir = here.executor.settings.data_dir
-    if body.keep_token:
-        if not here.actor.may("operate"):
-            raise Forbidden(
-                "only the operator can store a token on this machine",
-                hint="leave out `keepToken`: the response contains the token",
-            )
-        await agents.refuse_kept(here.executor.database, here.actor, data_dir, body.name)
-    expires_at = identity.expiry(body.expires_in_days)
-    agent, token = await agents.create(here.executor.database, here.actor, body.name, expires_at)
-    if body.keep_token:
-        await asyncio.to_thread(save_agent_token, data_dir, body.name, token)
+    agent, token = await agent_tokens.create_agent(here, body.name, body.expires_in_days, is_kept=body.keep_token)
     return answer({**views.agent_view(agent), "token": token}, 201)
 
 

@@ -12,6 +12,7 @@ from executor.identity import invitations, members
 from executor.identity.presented import Shown
 from executor.model.identity.actor import Actor
 from executor.surfaces.api.context import Context, EdgeRoute, needs, public
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
 from executor.surfaces.api.session_cookie import client_address, signed_in, user_agent
@@ -25,6 +26,7 @@ router = APIRouter(prefix="/v1", route_class=EdgeRoute, tags=["identity"], respo
 @router.get("/members")
 @needs("read")
 async def listing(here: Context) -> Answer[views.MemberPage]:
+    """List the members of the organization with their roles."""
     found = await members.listing(here.executor.database, here.actor)
     return answer({"items": [views.member_view(member) for member in found]})
 
@@ -50,11 +52,13 @@ async def remove(here: Context, account_id: str) -> Response:
 @router.get("/invitations")
 @needs("manage")
 async def list_invitations(here: Context) -> Answer[views.InvitationPage]:
+    """List invitations and their state."""
     found = await invitations.listing(here.executor.database, here.actor)
     return answer({"items": [views.invitation_view(one) for one in found]})
 
 
 @router.post("/invitations", status_code=201)
+@creates
 @needs("manage")
 async def invite(here: Context, body: identity.NewInvitation) -> Answer[views.NewInvitationView]:
     """Create a link that adds one person as a member. It is shown only once."""
@@ -67,6 +71,7 @@ async def invite(here: Context, body: identity.NewInvitation) -> Answer[views.Ne
 @router.delete("/invitations/{invitation_id}", status_code=204)
 @needs("manage")
 async def uninvite(here: Context, invitation_id: str) -> Response:
+    """Revoke an invitation."""
     await invitations.revoke(here.executor.database, here.actor, invitation_id)
     return Response(status_code=204)
 

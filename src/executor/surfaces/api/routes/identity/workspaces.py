@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from executor.identity import workspaces
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas import identity
 from executor.surfaces.views import identity as views
@@ -22,6 +23,7 @@ async def listing(here: Context) -> Answer[views.WorkspacePage]:
 
 
 @router.post("/workspaces", status_code=201)
+@creates
 @needs("manage")
 async def create(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
     """Create a workspace in the organization."""
@@ -32,6 +34,7 @@ async def create(here: Context, body: identity.NewName) -> Answer[views.Workspac
 @router.patch("/workspaces/{workspace_id}")
 @needs("manage")
 async def rename(here: Context, workspace_id: str, body: identity.NewName) -> Answer[views.WorkspaceView]:
+    """Rename a workspace."""
     await workspaces.rename(here.executor.database, here.actor, workspace_id, body.name)
     return answer(await _place(here, workspace_id))
 
@@ -39,6 +42,7 @@ async def rename(here: Context, workspace_id: str, body: identity.NewName) -> An
 @router.get("/organizations")
 @needs("human")
 async def organizations(here: Context) -> Answer[views.OrganizationPage]:
+    """List the organizations you belong to."""
     found: dict[str, views.OrganizationView] = {}
     for place in await _places(here):
         own, role = place["organization"], place["role"]
@@ -48,6 +52,7 @@ async def organizations(here: Context) -> Answer[views.OrganizationPage]:
 
 
 @router.post("/organizations", status_code=201)
+@creates
 @needs("own")
 async def create_organization(here: Context, body: identity.NewName) -> Answer[views.WorkspaceView]:
     """Create an organization that you own. The response is its first workspace."""
@@ -60,6 +65,7 @@ async def create_organization(here: Context, body: identity.NewName) -> Answer[v
 async def rename_organization(
     here: Context, organization_id: str, body: identity.NewName
 ) -> Answer[views.OrganizationView]:
+    """Rename an organization."""
     renamed = await workspaces.rename_organization(here.executor.database, here.actor, organization_id, body.name)
     return answer({"id": renamed.id, "name": renamed.name, "role": "owner", "current": True})
 

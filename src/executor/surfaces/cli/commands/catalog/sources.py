@@ -9,7 +9,15 @@ from executor.errors import ExecutorError, InvalidRequest
 from executor.sources import placeholders
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.client import Client, connect, segment
-from executor.surfaces.cli.commands.catalog import sources_choose, sources_defaults, sources_hints, sources_inspect
+from executor.surfaces.cli.commands.catalog import (
+    sources_choose,
+    sources_defaults,
+    sources_definitions,
+    sources_edit,
+    sources_hints,
+    sources_inspect,
+    sources_review,
+)
 from executor.surfaces.cli.filters import chosen_from, filter_options, filters_of
 from executor.surfaces.cli.main import group
 from executor.surfaces.cli.output import (
@@ -19,12 +27,14 @@ from executor.surfaces.cli.output import (
     emit_page,
     emit_result,
     facts,
+    interactive,
     program,
     say,
     show_error,
+    with_flags,
 )
-from executor.surfaces.cli.prompts import source_location
-from executor.surfaces.cli.source_options import options_of, source_options, with_options
+from executor.surfaces.cli.prompts import source_credential, source_location
+from executor.surfaces.cli.source_options import options_of, source_options, with_options, with_transport
 
 LOAD_SECONDS = 300.0
 SHOWN = 10
@@ -78,6 +88,12 @@ command = group("sources")
     metavar="EFFECT=ACTION",
     help="What happens to calls that no policy decides about, such as write=deny. Repeatable.",
 )
+@click.option("--bearer", "scheme", flag_value="bearer", help="Connect it with a bearer token, used to read it too.")
+@click.option("--basic", "scheme", flag_value="basic", help="Connect it with a user name and a password.")
+@click.option(
+    "--secret", default="", metavar="NAME", help="With --bearer: use this secret instead of entering a value."
+)
+@click.option("--no-open", is_flag=True, help="Print the link of a login instead of opening a browser.")
 @click.option("--preview", is_flag=True, help="Show what would be added without adding it.")
 @click.option("--inherit-rules", is_flag=True, help="Apply existing policies that allow calls in this namespace.")
 @click.option("--yes", is_flag=True, help="Consent to running the command or importing the module.")
@@ -95,7 +111,7 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
         return
     templates = {one["id"]: one for one in client.get("/v1/templates")["items"]} if len(location) == 1 else {}
     body = {**_options(given), **source_location.read_location(location, templates)}
-    body = with_options(body, options_of(given))
+    body = with_transport(with_options(body, options_of(given)), given["transport"])
     if defaults := sources_defaults.read_defaults(given["defaults"]):
         body["defaults"] = defaults
     if names := source_location.variables(given["variables"], given["handed_on"]):
@@ -112,7 +128,12 @@ def add(location: tuple[str, ...], demo: bool, yes: bool, preview: bool, as_json
         return
     if given["hints"]:
         body["hints"] = given["hints"]
+    wanted = source_credential.Wanted.read(given, asks=not as_json and interactive())
     source = client.follow("/v1/sources", body, progress=_progress, seconds=LOAD_SECONDS)
+    was_unread = source["unread"]
+    source = source_credential.connect(client, source, wanted, lambda: _refresh(client, source["namespace"]))
+    if was_unread and not source["unread"] and source.get("hints"):
+        source["hints"] = sources_hints.first_hints(client, source["namespace"], given["hints"])
     _print_added(source, as_json)
     if source.get("hints") and not as_json:
         sources_hints.show_or_decide(client, source, is_decided=given["hints"] is not None)
@@ -150,11 +171,13 @@ def _probe(client: Client, body: dict[str, Any]) -> dict[str, Any]:
         "transport": "transport",
     }
     say(facts([("found", "")] + [(label, found.get(field)) for label, field in labels.items()]))
-    for auth in found.get("auth") or ():
+    for auth in found.get("auth") or () if not found["guarded"] else ():
         say(f"requires {_auth(auth)}")
     if found.get("note"):
-        say(f"note: {clean(found['note'])}")
-    kept = {"kind": found["kind"]}
+        say(f"note: {clean(with_flags(found['note']))}")
+    if found.get("warning"):
+        say(f"warning: {clean(found['warning'])}\n  if you meant another document, check the address and add it again")
+    kept = {"kind": found["kind"]} if not found["guarded"] else {}  # what it is shows once it can be read
     if "document" not in body and found.get("location"):
         kept["location"] = found["location"]
     return kept | ({"namespace": found["namespace"]} if found.get("namespace") and not body.get("namespace") else {})
@@ -187,6 +210,7 @@ def show(source: str, as_json: bool) -> None:
         **found,
         "command": shlex.join(found.get("command") or ()),
         "headers": ", ".join(found.get("headers") or ()),
+        "environment": ", ".join(found.get("environment") or ()),
     }
     choice = found.get("choice") or {}
     filters = [(name, ", ".join(choice.get(name, ()))) for name in ("include", "exclude")]
@@ -208,7 +232,12 @@ _FACTS = {
     "command": "command",
     "transport": "transport",
     "calls go to": "baseUrl",
+    "document": "specUrl",
     "headers": "headers",
+    "environment": "environment",
+    "directory": "directory",
+    "refresh every": "refreshSeconds",
+    "review of changes": "review",
     "tools": "toolCount",
     "added": "createdAt",
     "refreshed": "refreshedAt",
@@ -267,9 +296,12 @@ def _print_added(source: dict[str, Any], as_json: bool) -> None:
         emit_json(source)
         return
     emit(f"added {clean(source['namespace'])}: {chosen_from(source)}")
+    if source["unread"]:
+        source_credential.say_how_to_connect(source)
+        return
     _show_skipped(source)
     if address := placeholders.note(source.get("baseUrl") or ""):
-        say(f"note: {clean(address)}")
+        say(f"note: {clean(with_flags(address))}")
     _show_policies(source)
     needed = source.get("auth") or () if not source.get("headers") else ()
     for auth in needed:
@@ -299,12 +331,15 @@ def _show_differences(source: dict[str, Any]) -> None:
     news = "no changes" if source.get("unchanged") else _count_tools(source)
     emit(f"refreshed {clean(source['namespace'])}: {chosen_from(source)}, {news}")
     sources_choose.show_paths(source)
+    sources_review.show_held(source)
     _show_skipped(source)
 
 
 def _count_tools(source: dict[str, Any]) -> str:
-    counts = [f"{len(source.get(field) or ())} {field}" for field in ("added", "removed", "changed")]
-    return ", ".join(counts) if any(source.get(field) for field in ("added", "removed", "changed")) else "no changes"
+    fields = ("added", "removed", "changed")
+    counts = [f"{len(source.get(field) or ())} {field}" for field in fields if any(map(source.get, fields))]
+    held = [f"{len(source['held'])} held for a review"] if source.get("held") else []
+    return ", ".join(counts + held) or "no changes"
 
 
 def _show_skipped(source: dict[str, Any]) -> None:
@@ -331,6 +366,7 @@ def _progress(text: str) -> None:
 
 
 for one in (sources_inspect.document, sources_inspect.changes, sources_inspect.dependents, sources_inspect.preview,
-            sources_inspect.rename, sources_choose.choose, sources_hints.hints,
-            sources_defaults.defaults):  # fmt: skip
+            sources_inspect.rename, sources_choose.choose, sources_hints.hints, sources_review.review,
+            sources_defaults.defaults, sources_edit.edit, sources_definitions.definitions,
+            sources_definitions.manifest):  # fmt: skip
     command.add_command(one)

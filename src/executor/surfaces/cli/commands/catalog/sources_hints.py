@@ -54,6 +54,13 @@ def show_or_decide(client: Client, source: dict[str, Any], *, is_decided: bool) 
     say(describe_hints(namespace, _put_decision(client, namespace, "trust" if wanted != [] else "ask", wanted)))
 
 
+def first_hints(client: Client, namespace: str, decision: str | None) -> dict[str, Any]:
+    """Of a server whose tools could not be read when it was added."""
+    if decision == "trust":
+        return _put_decision(client, namespace, decision, None)
+    return dict(client.get(f"/v1/sources/{segment(namespace)}/hints"))
+
+
 def _put_decision(client: Client, source: str, decision: str, tools: list[str] | None) -> dict[str, Any]:
     body = {"decision": decision, **({"tools": tools} if tools else {})}
     return dict(client.request("PUT", f"/v1/sources/{segment(source)}/hints", body))
@@ -65,5 +72,10 @@ def describe_hints(namespace: str, found: dict[str, Any]) -> str:
         return "the server marks none of its tools as read-only"
     if trusted == claimed:
         return f"{trusted} tools are trusted as reads; undo with {program()} policies remove {clean(found['policyId'])}"
-    rest = f"the server marks {claimed} of its tools as read-only; {trusted} are trusted, the others need approval"
-    return f"{rest}\nto trust it:\n  {program()} sources hints {clean(namespace)} trust"
+    marks = f"the server marks {claimed} of its tools as read-only"
+    rest = (
+        f"{trusted} are trusted, the others need approval"
+        if trusted
+        else "none of them is trusted yet, so their calls need approval"
+    )
+    return f"{marks}; {rest}\nto trust it:\n  {program()} sources hints {clean(namespace)} trust"

@@ -37,24 +37,24 @@ def document(source: str, out: str | None, as_json: bool) -> None:
         "readAt": answer.headers.get("x-document-read-at"),
     }
     if out:
-        _write(Path(out), answer.body)
+        write_file(Path(out), answer.body)
     if as_json:
         emit_json({**view, **({"file": out} if out else {})})
     elif out:
         say(f"{view['size']:,} bytes written to {clean(out)}")
     elif sys.stdout.isatty():
-        emit(_readable(answer.body))
+        emit(readable(answer.body))
     else:
         sys.stdout.buffer.write(answer.body)
         sys.stdout.buffer.flush()
 
 
-def _readable(content: bytes) -> str:
+def readable(content: bytes) -> str:
     """For a terminal: nothing in it that would move the cursor or hide text."""
     return clean_lines(content.decode("utf-8", "replace").replace("\t", "    "))
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:

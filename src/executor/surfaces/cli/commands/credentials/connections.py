@@ -49,7 +49,7 @@ command.add_command(login)
 def add(source: str, as_json: bool, **given: Any) -> None:
     """Add a credential for SOURCE. Values are prompted for, or read line by line from standard input."""
     client = connect()
-    offered = client.get(f"/v1/connections/ways/{segment(source)}")
+    offered = client.get(f"/v1/sources/{segment(source)}/ways")
     placements = read_placements(given)
     body: dict[str, Any] = {"source": source, "name": given["name"], "replace": given["replace"]}
     body["scope"] = "actor" if given["own"] else "workspace"

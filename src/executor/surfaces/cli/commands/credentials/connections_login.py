@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -74,10 +74,10 @@ def show_link(client: Client, started: dict[str, Any], *, opens: bool, show: Cal
         open_page(client.settings, "oauth.html", started["authorizationUrl"])
 
 
-def for_interaction(client: Client, body: dict[str, Any]) -> None:
-    """Begin the login that an interaction needs, and wait until it is done. Nothing goes to standard output."""
+def log_in_here(client: Client, body: dict[str, Any], *, opens: bool = True) -> None:
+    """Begin the login that something needs, and wait until it is done. Nothing goes to standard output."""
     before = read_connections(client)
-    show_link(client, begin(client, "start", body, as_json=False), opens=True, show=say)
+    show_link(client, begin(client, "start", body, as_json=False), opens=opens, show=say)
     say("waiting for your login; press Ctrl-C to stop waiting")
     wait_for_connection(client, body, before)
 
@@ -113,12 +113,19 @@ def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict
         except ExecutorError as error:
             servers, private = error.details.get("servers"), error.details.get("server")
             if not (servers or private) or as_json or not interactive():
+                error.hint = name_servers(servers or ()) or error.hint
                 raise
             if servers:
                 body["confirmServers"] = confirm_servers(servers, error)
             else:
                 body["allowServer"] = confirm_private(str(private), error)
     return dict(client.post(f"/v1/connections/oauth/{how}", body))
+
+
+def name_servers(servers: Sequence[dict[str, str]]) -> str:
+    """The options to be pasted."""
+    options = " ".join(f"--confirm-server {clean(one)}" for one in dict.fromkeys(one["origin"] for one in servers))
+    return f"if all of them belong to the service, repeat the login with {options}" if options else ""
 
 
 def confirm_private(server: str, error: ExecutorError) -> str:

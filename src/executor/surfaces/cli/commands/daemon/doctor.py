@@ -23,6 +23,10 @@ def command(as_json: bool) -> int:
     checks = [check.to_dict() for check in doctor.examine()]
     known = {check["name"] for check in checks}
     checks += [check for check in _from_daemon() if check.get("name") not in known]
+    return show_checks(checks, as_json)
+
+
+def show_checks(checks: list[dict[str, Any]], as_json: bool) -> int:
     failed = any(check["status"] == "failure" for check in checks)
     emit_result(
         {"ok": not failed, "checks": checks}, "\n".join(line for check in checks for line in _lines(check)), as_json

@@ -39,7 +39,7 @@ def serve(host: str, port: int, token_file: Path | None, as_json: bool) -> int:
     import asyncio
 
     from executor.daemon import data_files
-    from executor.daemon import port as ports
+    from executor.daemon.server import port as ports
     from executor.identity.local_tokens import HOST_PREFIX, load_or_create
 
     settings = Settings.load()

@@ -5,9 +5,10 @@ from typing import Any
 import click
 
 from executor.daemon import control
+from executor.daemon.local_credential import token
 from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
-from executor.surfaces.cli.client import Client, token
+from executor.surfaces.cli.client import Client
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
 from executor.surfaces.cli.output import emit, emit_json, facts, say, with_program
@@ -51,7 +52,7 @@ def _text(answer: dict[str, Any], settings: Settings) -> str:
     return facts(
         [
             ("running", f"{answer.get('address')} (process {answer.get('pid')}, version {answer.get('version')})"),
-            ("on", f"Python {answer.get('python')}, SQLite {answer.get('sqlite')}"),
+            ("on", f"Python {answer.get('python')}, {answer.get('database')}"),
             ("up for", _duration(answer.get("uptimeSeconds") or 0)),
             ("workspace", (answer.get("workspace") or {}).get("name")),
             ("sources", f"{answer.get('sources', 0)} with {answer.get('tools', 0)} tools"),

@@ -6,31 +6,43 @@ from typing import TYPE_CHECKING
 import click
 
 from executor.daemon import control
+from executor.daemon.session_settings import read_problems
 from executor.errors import DataDirectoryLocked, ExecutorError
 from executor.settings import Settings
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.main import COMMANDS
 from executor.surfaces.cli.options import json_option
-from executor.surfaces.cli.output import emit, emit_json, say
+from executor.surfaces.cli.output import emit, emit_json, program, say
 
 if TYPE_CHECKING:
-    from executor.daemon.http_server import Surfaces
+    from executor.daemon.server.http_server import Surfaces
+
+restored_option = click.option(
+    "--restored", is_flag=True, help="Accept a database that is older or from another installation."
+)
 
 
 @click.command("up", help=COMMANDS["up"])
 @click.option("--foreground", is_flag=True, help="Run in the foreground until stopped, for supervisors.")
 @click.option("--new", is_flag=True, help="Start with an empty database if the old one is gone. Never overwrites one.")
-@click.option("--restored", is_flag=True, help="Accept a database that is older or from another installation.")
+@restored_option
 @click.option("--report-to", type=int, hidden=True, help="Report progress on this inherited file descriptor.")
 @json_option
 def command(foreground: bool, new: bool, restored: bool, report_to: int | None, as_json: bool) -> int:
     settings = Settings.load()
     if new or restored:
-        _accept(settings, new=new)
+        accept(settings, new=new)
+    if report_to is None:
+        for problem in read_problems(settings):
+            say(f"warning: {problem.place}: {problem.message}; {problem.hint}")
     if foreground:
         return _serve(settings, report_to)
     already = control.find(settings) is not None
-    running = control.ensure(settings, progress=lambda text: say(f"{text} …"))
+    try:
+        running = control.ensure(settings, progress=lambda text: say(f"{text} …"))
+    except KeyboardInterrupt:
+        say(f"\ninterrupted; a daemon that is starting continues\nto stop it:\n  {program()} down")
+        return exit_codes.INTERRUPTED
     if as_json:
         emit_json({"pid": running.pid, "address": running.base_url, "version": running.version, "started": not already})
     else:
@@ -38,7 +50,7 @@ def command(foreground: bool, new: bool, restored: bool, report_to: int | None, 
     return exit_codes.COMPLETED
 
 
-def _accept(settings: Settings, *, new: bool) -> None:
+def accept(settings: Settings, *, new: bool = False) -> None:
     from executor.daemon import data_files, installation
 
     data_files.prepare(settings)
@@ -62,7 +74,11 @@ def _serve(settings: Settings, report_to: int | None) -> int:
 
 
 def load_surfaces() -> Callable[[Settings], Surfaces]:
-    from executor.identity.local_tokens import Tokens
+    from executor.identity.local_tokens import Tokens, ensure_metrics_token
     from executor.surfaces.app import App
 
-    return lambda settings: App(settings, Tokens.load_or_create(settings.data_dir))
+    def create(settings: Settings) -> App:
+        ensure_metrics_token(settings.metrics_token_file)
+        return App(settings, Tokens.load_or_create(settings.data_dir))
+
+    return create

@@ -12,14 +12,18 @@ from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.exit_codes import FAILED, code_of
 from executor.surfaces.cli.main import group
 from executor.surfaces.cli.options import limit_option
-from executor.surfaces.cli.output import clean, emit, emit_json, facts, interactive, program, say, table
+from executor.surfaces.cli.output import clean, emit, emit_json, facts, interactive, json_text, program, say, table
 from executor.surfaces.cli.policy_options import describe_matches
+from executor.surfaces.cli.prompts import elicitation
 from executor.surfaces.cli.prompts.approval import prompt, settle, ways_to_decide
 from executor.surfaces.cli.prompts.credential import give
+from executor.surfaces.escape import shorten
 
-SCOPES = ("once", "execution", "always")
+SCOPES = ("once", "execution", "session", "always")
 COVERS = ("call", "tool", "source")
 LONG = 64 * 1024
+SHORT = 60  # characters of arguments in a list; `show` has all
+ANSWERS = {"approved": "answered", "denied": "declined"}  # what becomes of a request for input
 STATUSES = ("pending", "approved", "denied", "expired", "cancelled", "superseded", "all")
 
 
@@ -51,7 +55,8 @@ def listing(
         emit_json(page)
     elif page["items"]:
         columns = {"id": "ID", "kind": "KIND", "status": "STATUS", "tool": "TOOL", "effect": "EFFECT"}
-        emit(table(page["items"], {**columns, "actor": "ACTOR"}))
+        rows = [{**one, "short": shorten(json_text(one["arguments"], indent=None), SHORT)} for one in page["items"]]
+        emit(table(rows, {**columns, "actor": "ACTOR", "createdAt": "REQUESTED", "short": "ARGUMENTS"}))
         if page["total"] > len(page["items"]):
             say(f"{page['total']} in total; --limit shows more")
     else:
@@ -84,7 +89,7 @@ def show(interaction_id: str, as_json: bool) -> None:
     type=click.Choice(SCOPES),
     default="once",
     show_default=True,
-    help="Approve this call, this tool for the rest of the execution, or always (shows the policy first).",
+    help="Approve this call, also the rest of its execution or session, or always (shows the policy first).",
 )
 @click.option(
     "--pin",
@@ -140,7 +145,7 @@ def approve(
     def decide(interaction_id: str) -> dict[str, Any]:
         if not full:
             check_length(client.get(f"/v1/interactions/{segment(interaction_id)}"))
-        return settle(client, interaction_id, "approve", **details)
+        return _check_applied(client, settle(client, interaction_id, "approve", **details))
 
     _decide_each(ids, decide, as_json)
 
@@ -160,6 +165,64 @@ def give_(interaction_id: str, way: str | None, secret: str, own: bool, name: st
     interaction = client.get(f"/v1/interactions/{segment(interaction_id)}")
     scope = "actor" if own else "workspace"
     _print_decision(give(client, interaction, way=way, scope=scope, name=name, secret=secret), as_json)
+
+
+@command.command("answer")
+@click.argument("interaction_id", metavar="ID")
+@click.option("--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the form. Repeat it for more.")
+@click.option("--content", metavar="JSON", help="All fields of the form, as one JSON object.")
+@click.option("--accept", is_flag=True, help="Accept without prompting: a page that you have visited, or a form.")
+@click.option("--decline", is_flag=True, help="Decline: the server gets no answer from you, and knows it.")
+@click.option("--cancel", is_flag=True, help="Dismiss it without a choice.")
+@click.option("--no-open", is_flag=True, help="Don't offer to open the page in the browser.")
+def answer(
+    interaction_id: str,
+    pairs: tuple[str, ...],
+    content: str | None,
+    accept: bool,
+    decline: bool,
+    cancel: bool,
+    no_open: bool,
+    as_json: bool,
+) -> None:
+    """Answer what a server asks during a call.
+
+    Without options, it shows what the server asks and prompts for each field.
+    """
+    gives = accept or bool(pairs) or content is not None
+    if sum((gives, decline, cancel)) > 1:
+        raise click.UsageError("choose one of --accept (or --set, --content), --decline and --cancel")
+    client = connect()
+    interaction = client.get(f"/v1/interactions/{segment(interaction_id)}")
+    if interaction.get("kind") != elicitation.KIND:
+        raise InvalidRequest(
+            f"{interaction_id} does not ask for input", hint=f"see `{program()} approvals show {interaction_id}`"
+        )
+    if decline or cancel:
+        settled = elicitation.send(client, interaction_id, "decline" if decline else "cancel")
+    elif gives:
+        is_form = interaction["elicitation"]["mode"] == "form"
+        values = elicitation.read_content(interaction, pairs, content) if is_form or pairs or content else None
+        settled = elicitation.send(client, interaction_id, "accept", values)
+    else:
+        settled = _answer_in_terminal(client, interaction, may_open=not no_open)
+    _print_decision(settled, as_json)
+
+
+def _answer_in_terminal(client: Client, interaction: dict[str, Any], *, may_open: bool) -> dict[str, Any]:
+    interaction_id = interaction["id"]
+    if not interactive():
+        raise InvalidRequest(
+            "this is not a terminal; nothing was answered",
+            hint="pass --set NAME=VALUE, --accept, --decline or --cancel",
+        )
+    if interaction["status"] == "pending":
+        say(prompt(interaction))
+        if elicitation.answer_here(client, interaction, may_open=may_open):
+            answered: dict[str, Any] = client.get(f"/v1/interactions/{segment(interaction_id)}")
+            return answered
+        raise InvalidRequest("nothing was answered", hint=f"run `{program()} approvals answer {interaction_id}` again")
+    return elicitation.send(client, interaction_id, "cancel")
 
 
 @command.command("deny")
@@ -194,7 +257,8 @@ def confirm_policy(
 def confirm_draft(client: Client, interaction_id: str, query: list[tuple[str, str]], *, yes: bool) -> dict[str, Any]:
     drafted = client.get(f"/v1/interactions/{segment(interaction_id)}/rule?{urlencode(query)}")
     policy: dict[str, Any] = drafted["rule"]
-    say(f"this policy will be created:\n  {clean(policy['text'])}\n{describe_matches(drafted['matches'])}")
+    matches = describe_matches(drafted["matches"], policy["pattern"])
+    say(f"this policy will be created:\n  {clean(policy['text'])}\n{matches}")
     if not yes and not (interactive() and click.confirm("create it and approve the call?", err=True)):
         raise InvalidRequest("the policy was not confirmed; nothing was decided", hint="answer y, or pass --yes")
     return policy
@@ -218,20 +282,46 @@ def _decide_each(ids: tuple[str, ...], decide: Callable[[str], dict[str, Any]], 
         emit_json({"items": settled, "failed": failed})
     else:
         for one in settled:
-            emit(f"{clean(one['status'])} {clean(one['id'])}: {clean(one.get('tool', ''))}")
+            emit(_outcome(one, one["status"]))
         for problem in failed:
             say(f"skipped {clean(problem['id'])}: {clean(problem['message'])}")
-    if failed:
+    if failed or any(map(_is_replaced, settled)):
         raise SystemExit(FAILED)
 
 
 def _print_decision(interaction: dict[str, Any], as_json: bool) -> None:
     if as_json:
         emit_json(interaction)
-        return
-    emit(f"{clean(interaction['status'])} {clean(interaction['id'])}: {clean(interaction.get('tool', ''))}")
+    else:
+        _say_decision(interaction)
+    if _is_replaced(interaction):
+        raise SystemExit(FAILED)
+
+
+def _say_decision(interaction: dict[str, Any]) -> None:
+    status = interaction["status"]
+    word = ANSWERS.get(status, status) if interaction.get("kind") == elicitation.KIND else status
+    emit(_outcome(interaction, word))
     if execution_id := interaction.get("executionId"):
         say(f"to see its outcome:\n  {program()} resume --execution-id {clean(execution_id)}")
+
+
+def _check_applied(client: Client, settled: dict[str, Any]) -> dict[str, Any]:
+    """As it is now: an approval of something that has changed since is replaced by a new request."""
+    now: dict[str, Any] = client.get(f"/v1/interactions/{segment(settled['id'])}")
+    return {**settled, "status": now["status"], "outdated": now.get("outdated")}
+
+
+def _is_replaced(interaction: dict[str, Any]) -> bool:
+    return interaction["status"] == "superseded" or bool(interaction.get("outdated"))
+
+
+def _outcome(interaction: dict[str, Any], word: str) -> str:
+    named = f"{clean(interaction['id'])}: {clean(interaction.get('tool', ''))}"
+    if not _is_replaced(interaction):
+        return f"{clean(word)} {named}"
+    why = clean(interaction.get("outdated") or "something changed after the request was shown")
+    return f"not approved {named}\n{why}. A new request replaces it: {program()} approvals list"
 
 
 def _parse(text: str) -> Any:
@@ -247,7 +337,9 @@ def _facts(interaction: dict[str, Any]) -> str:
             ("id", interaction.get("id")),
             ("kind", interaction.get("kind")),
             ("status", interaction.get("status")),
+            ("outdated", interaction.get("outdated")),
             ("execution", interaction.get("executionId")),
+            ("session", interaction.get("sessionId")),
             ("expires", interaction.get("expiresAt")),
             ("settled", interaction.get("settledAt")),
             ("decision", interaction.get("decisionReason")),

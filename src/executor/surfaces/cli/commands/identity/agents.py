@@ -40,8 +40,8 @@ def listing(as_json: bool) -> None:
 
 
 @command.command("revoke")
-@click.argument("agent_id", metavar="ID")
-def revoke(agent_id: str, as_json: bool) -> None:
-    """Revoke an agent's token immediately."""
-    connect().delete(f"/v1/agents/{segment(agent_id)}")
-    print_end("revoked", agent_id, as_json)
+@click.argument("agent", metavar="AGENT")
+def revoke(agent: str, as_json: bool) -> None:
+    """Revoke the tokens of AGENT, by name or ID, immediately."""
+    connect().delete(f"/v1/agents/{segment(agent)}")
+    print_end("revoked", agent, as_json)

@@ -14,6 +14,7 @@ COLUMNS = {
     "lastSeenAt": "LAST SEEN",
     "executions": "EXECUTIONS",
     "live": "LIVE",
+    "browser": "BROWSER",
     "bytes": "BYTES",
 }
 

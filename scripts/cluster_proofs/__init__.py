@@ -1,0 +1,1 @@
+"""Faults of every kind in a cluster of real processes, and what was lost, doubled or wrong afterwards."""

@@ -1,0 +1,1 @@
+"""What public tools make of the OpenAPI document of a running daemon."""

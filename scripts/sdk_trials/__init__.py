@@ -1,0 +1,1 @@
+"""Agent frameworks that get `execute` from the SDK as a function."""

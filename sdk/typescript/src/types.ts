@@ -1,0 +1,44 @@
+// The objects of `/v1`, by short names. They come from the API's own document when this package is built.
+import type { components } from "./schema.js";
+
+export type { components, operations, paths } from "./schema.js";
+export type Schemas = components["schemas"];
+
+export type ExecutionView = Schemas["ExecutionView"];
+export type ExecutionPage = Schemas["ExecutionPage"];
+export type Status = ExecutionView["status"];
+export type Call = Schemas["CallView"];
+export type LogLine = Schemas["LogLine"];
+export type Diagnostic = Schemas["Diagnostic"];
+export type Failure = Schemas["Failure"];
+export type Replay = Schemas["ReplayView"];
+export type Event = Schemas["EventView"];
+export type InteractionView = Schemas["InteractionView"];
+export type Artifact = Schemas["ArtifactView"];
+export type ArtifactPage = Schemas["ArtifactPage"];
+export type Source = Schemas["SourceView"];
+export type AddedSource = Schemas["AddedView"];
+export type NewSource = Partial<Schemas["NewSource"]>;
+export type Preview = Schemas["PreviewView"];
+export type Refreshed = Schemas["RefreshedView"];
+export type ToolPage = Schemas["ToolPage"];
+export type ToolMatches = Schemas["ToolMatches"];
+export type Policy = Schemas["PolicyView"];
+export type NewPolicy = Schemas["NewPolicy"];
+export type PolicyChange = Schemas["PolicyChange"];
+export type Decided = Schemas["DecisionView"];
+export type Secret = Schemas["SecretView"];
+export type NewSecret = Schemas["NewSecret"];
+export type Connection = Schemas["ConnectionView"];
+export type NewConnection = Schemas["NewConnection"];
+export type ConnectionTest = Schemas["ConnectionTest"];
+export type WayPage = Schemas["WayPage"];
+export type Session = Schemas["AgentSessionDetails"];
+export type SessionPage = Schemas["AgentSessionPage"];
+export type NewSession = Schemas["NewSessionBody"];
+export type SessionAgent = Schemas["SessionAgent"];
+export type Task = Schemas["TaskView"];
+export type MessagePage = Schemas["MessagePage"];
+export type Snapshot = Schemas["SnapshotView"];
+export type WorkChanges = Schemas["WorkChanges"];
+export type Effect = "read" | "write" | "destructive";

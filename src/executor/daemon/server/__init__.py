@@ -1,0 +1,1 @@
+"""The HTTP server on the daemon's port and sockets."""

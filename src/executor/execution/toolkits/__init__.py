@@ -1,0 +1,1 @@
+"""Toolkits: administration, and the tools that MCP clients see as their own."""

@@ -1,0 +1,1 @@
+"""Agent sessions, and what their models cost."""

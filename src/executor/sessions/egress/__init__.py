@@ -1,0 +1,1 @@
+"""The egress proxy: the few hosts that a sandboxed session may reach."""

@@ -1,0 +1,1 @@
+"""The executor process: one for each session, between the daemon and the agent."""

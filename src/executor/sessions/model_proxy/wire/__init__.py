@@ -1,0 +1,1 @@
+"""The wire formats of the providers: pure functions over requests, streams and errors."""

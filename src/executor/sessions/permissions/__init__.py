@@ -1,0 +1,1 @@
+"""What agents ask to do, and who decides it."""

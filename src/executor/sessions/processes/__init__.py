@@ -1,0 +1,1 @@
+"""Executor processes: how many, how they are started and ended, and what is said to them."""

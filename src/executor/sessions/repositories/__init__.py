@@ -1,0 +1,1 @@
+"""Git repositories of sessions: a clone and a branch for each."""

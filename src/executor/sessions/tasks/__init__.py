@@ -1,0 +1,1 @@
+"""Tasks of sessions: queued by people, worked through by runners."""

@@ -1,0 +1,1 @@
+"""Transcripts: written in order, followed live, read in pages."""

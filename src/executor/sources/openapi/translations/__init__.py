@@ -1,0 +1,1 @@
+"""Google Discovery documents and Postman collections, read as if they were OpenAPI."""

@@ -1,0 +1,1 @@
+"""Agent sessions: sessions, their tasks, transcripts and tokens."""

@@ -1,0 +1,1 @@
+"""WebSockets of the API: terminals and transcripts."""

@@ -1,0 +1,1 @@
+"""Outcomes as tool results: what a model reads of them."""

@@ -1,0 +1,1 @@
+"""What is said on the stream of an answer, before the answer."""

@@ -1,0 +1,1 @@
+"""OpenTelemetry: spans and metrics sent over OTLP. Imported only if the setting `telemetry` says so."""

@@ -1,0 +1,1 @@
+"""Webhooks: signed messages to other services when something happens in a workspace."""

@@ -1,0 +1,61 @@
+"""The outbox: events become deliveries in the transaction that moves a webhook's position, so each does once."""
+
+from __future__ import annotations
+
+import orjson
+from sqlalchemy.engine import Connection
+
+from executor.model.event import Event
+from executor.model.ids import new_id, now_ms
+from executor.model.webhook import TEST, Delivery, Webhook
+from executor.storage.executions import events
+from executor.storage.tables.webhooks import webhooks as webhooks_table
+from executor.storage.upserts import lock_row
+from executor.storage.webhooks import deliveries, webhooks
+from executor.webhooks.messages import compose
+
+PAGE = 200
+BACKLOG = 10_000  # deliveries that wait; further events wait in the event log
+
+
+def has_news(c: Connection, webhook_id: str) -> bool:
+    webhook = webhooks.by_id(c, webhook_id)
+    return webhook is not None and webhook.enabled and bool(news_of(c, webhook, limit=1))
+
+
+def news_of(c: Connection, webhook: Webhook, limit: int) -> list[Event]:
+    return events.of_types(c, webhook.workspace_id, webhook.types, after=webhook.position, limit=limit)
+
+
+def fill(c: Connection, webhook_id: str, address: str) -> bool:
+    """One page. True if there may be more."""
+    lock_row(c, webhooks_table, webhook_id)  # another process may fill it too
+    webhook = webhooks.by_id(c, webhook_id)
+    if webhook is None or not webhook.enabled or deliveries.count_pending(c, webhook_id, BACKLOG) >= BACKLOG:
+        return False
+    return take_page(c, webhook, address) == PAGE
+
+
+def take_page(c: Connection, webhook: Webhook, address: str) -> int:
+    found = news_of(c, webhook, PAGE)
+    if found:
+        deliveries.insert(c, [new_delivery(webhook, event, address) for event in found])
+        webhooks.update(c, webhook.id, position=found[-1].id)
+    return len(found)
+
+
+def take_all(c: Connection, webhook: Webhook, address: str) -> None:
+    """Before its events change: what it had chosen so far is still sent."""
+    while webhook.enabled and take_page(c, webhook, address):
+        webhook = webhooks.by_id(c, webhook.id) or webhook
+
+
+def new_delivery(webhook: Webhook, event: Event, address: str) -> Delivery:
+    at = now_ms()
+    payload = orjson.dumps(compose(event, address)).decode()
+    return Delivery(new_id("msg"), webhook.id, webhook.workspace_id, event.id, event.type, payload, at, at)
+
+
+def new_test(webhook: Webhook, address: str) -> Delivery:
+    data = {"id": webhook.id, "name": webhook.name}
+    return new_delivery(webhook, Event(0, webhook.workspace_id, "", TEST, now_ms(), data), address)

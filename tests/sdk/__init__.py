@@ -1,0 +1,1 @@
+"""The SDK against a real daemon, and embedded."""

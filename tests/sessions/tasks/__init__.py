@@ -1,0 +1,1 @@
+"""Tasks of sessions in this process, with a stand-in for the executor process."""
