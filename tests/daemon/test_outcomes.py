@@ -129,6 +129,6 @@ def test_a_write_whose_journal_was_not_answered_is_sent_once_or_asked_about(
     if is_answer == reaches:
         assert (found["status"], count(effects, name)) == ("completed", 1)
     else:
-        assert [one["kind"] for one in found["interactions"]] == ["unknown_outcome"]
+        assert [one["kind"] for one in found["interactions"]] == ["unknown_outcome"], found
         assert count(effects, name) == int(is_answer)
         api.post(f"/v1/executions/{execution_id}/cancel")

@@ -31,6 +31,7 @@ from executor.secrets.master import FileKeeper
 from executor.secrets.master_keys import KeptKeys
 from executor.secrets.rotation import context
 from executor.secrets.sealing import Sealed, Sealing
+from executor.sources.lifecycle import persistence
 from executor.storage.catalog import policies, sources, tools
 from executor.storage.credentials import connections, secrets
 from executor.storage.credentials.connections import Grant
@@ -41,6 +42,7 @@ from executor.storage.identity.tenancy import Tenancy
 from executor.storage.rows import dump, read_fields
 from executor.storage.tables.access import secrets as secrets_table
 from executor.storage.tables.core import listings
+from executor.storage.tables.core import tools as tools_table
 from executor.storage.webhooks import webhooks
 from executor.webhooks.credentials import Private, unseal, with_private
 from executor.webhooks.credentials import reseal as reseal_webhooks
@@ -330,3 +332,16 @@ async def test_two_readings_in_the_same_moment_have_generations_of_their_own(
     monkeypatch.setattr(tools, "now_ms", lambda: 1_000)
     made = [await database.write(lambda c: tools.begin_generation(c, source, [row])) for _ in range(2)]
     assert made == [1_000, 1_001]
+
+
+async def test_only_what_no_one_can_be_writing_now_is_swept_at_start(
+    database: Database, local: Tenancy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source(new_id("src"), local.workspace.id, "openapi", "shop", "Shop", {})
+    row = ToolRow("shop.a", "", "read", "[]", False, False, "{}", None, "{}", "digest", "{}")
+    with monkeypatch.context() as patch:
+        patch.setattr(tools, "now_ms", lambda: 1_000)
+        for _ in range(2):
+            await database.write(lambda c: tools.begin_generation(c, source, [row]))
+    await persistence.sweep_before(database, 1_001)
+    assert await database.read(lambda c: c.execute(sa.select(tools_table.c.generation)).scalars().all()) == [1_001]

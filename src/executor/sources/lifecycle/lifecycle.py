@@ -68,6 +68,7 @@ class Lifecycle:
         self._noticed: set[str] = set()
         self._tried: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._began = now_ms()
         kinds.on_changed = self.source_changed
 
     async def probe(self, request: SourceRequest, offer: Offer | None = None, *, by: By = None) -> Probe:
@@ -294,7 +295,7 @@ class Lifecycle:
 
     def start(self, seconds: int) -> None:
         """Refresh automatically from now on. What a daemon that was killed left half written is removed."""
-        self._start(persistence.sweep(self._database))
+        self._start(persistence.sweep_before(self._database, self._began))
         self._start(self._keep_fresh(seconds))
 
     async def close(self) -> None:

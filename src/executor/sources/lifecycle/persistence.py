@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -341,9 +342,18 @@ def show_reading(c: Connection, source: Source, shown: Shown) -> None:
         sources.note_held(c, source, new)
 
 
-async def sweep(database: Database, source_id: str = "") -> None:
-    """Remove what no one sees now, a few rows at a time."""
-    while unseen := await database.read(lambda c: tools.unseen(c, source_id, limit=HEADS)):
+async def sweep(database: Database, source_id: str) -> None:
+    """Remove what no one sees of this source, a few rows at a time."""
+    await _drop(database, partial(tools.unseen, source_id=source_id, limit=HEADS))
+
+
+async def sweep_before(database: Database, before: int) -> None:
+    """Remove what no one sees of any source. Generations begun at `before` or later may still be written."""
+    await _drop(database, partial(tools.unseen, before=before, limit=HEADS))
+
+
+async def _drop(database: Database, find: Callable[[Connection], list[dict[str, Any]]]) -> None:
+    while unseen := await database.read(find):
         await database.write(partial(tools.drop, keys=unseen))
 
 

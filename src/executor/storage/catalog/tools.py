@@ -123,10 +123,11 @@ def show(c: Connection, source: Source, generation: int) -> None:
     upsert(c, listings, ("source_id",), values)
 
 
-def unseen(c: Connection, source_id: str = "", *, limit: int) -> list[dict[str, Any]]:
-    """Keys of rows that no one sees, of one source or of all."""
+def unseen(c: Connection, source_id: str = "", *, before: int = 0, limit: int) -> list[dict[str, Any]]:
+    """Keys of rows that no one sees, of one source or of all; with `before`, only of generations begun earlier."""
     t = tools_table.c
     mine: tuple[sa.ColumnElement[bool], ...] = (t.source_id == source_id,) if source_id else ()
+    mine += (t.generation < before,) if before else ()
     seen = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation == t.generation)
     if c.dialect.name != "sqlite":  # another process may be writing a newer one just now
         newer = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation > t.generation)
