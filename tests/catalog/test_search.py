@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from executor.catalog.search.hints import nearest
 from executor.catalog.search.index.entry import Entry
@@ -170,6 +172,14 @@ def test_words_are_split_and_stemmed() -> None:
 @pytest.mark.parametrize(("one", "other", "apart"), [("issue", "isue", 1), ("issue", "isseu", 1), ("pull", "pool", 2)])
 def test_letters_added_changed_and_swapped_are_counted(one: str, other: str, apart: int) -> None:
     assert distance(one, other, 2) == apart
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=60) | st.sampled_from(["don't list IPv4s", "S3 PRs OAuth2Apps"]))
+@settings(max_examples=300, deadline=None)
+def test_plain_letters_are_split_as_among_others(text: str) -> None:
+    """ASCII texts have a way of their own, and a Greek word keeps a text from it."""
+    assert [*split(text), "αβγ"] == split(f"{text} αβγ")
+    assert [*stems(text), "αβγ"] == stems(f"{text} αβγ")
 
 
 def test_a_wish_is_granted_without_any_word_of_the_tool() -> None:

@@ -6,8 +6,9 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.query import actions
 from executor.catalog.search.query.phrases import said_of
 from executor.catalog.search.query.thesaurus import thesaurus
-from executor.catalog.search.query.tokenizer import STOP, split, split_spaced, stem
+from executor.catalog.search.query.tokenizer import split_spaced, stem, stems
 from executor.model.tool import ALL
 
 Array = npt.NDArray[Any]
@@ -31,12 +32,16 @@ HEAD = NAME | GROUP | ROUTE
 MAX_SUMMARY = 300
 MAX_TEXT = 1_200
 MAX_PARAMETERS = 60
+SHORT = 100
 EFFECTS = ("read", "write", "destructive")
 # Beside the effect, in the same byte.
 EFFECT, DEPRECATED, ALL_PAGES, ONE, MANY, BULK, UNSETTLED = 3, 4, 8, 16, 32, 64, 128
 # Words that every API has in its names.
 FILLER = frozenset(stem(word) for word in split_spaced("api rest v1 v2 v3 v4 1 2 3 4 by id ids for"))
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+# Words are looked for first: an expression that begins anywhere takes ten times as long.
+_DEPRECATED_WORDS = ("deprecat", "legacy", "closing down", "no longer supported")
+_UNSETTLED_WORDS = ("legacy", "stubbed", "alpha", "beta", "test", "preview")
 _DEPRECATED = re.compile(r"(?i)\bdeprecat|\blegacy\b|\bclosing down\b|\bno longer supported\b")
 _BULK = re.compile(r"Collection|(?i:bulk|batch)")
 _UNSETTLED = re.compile(r"(?i)legacy|stubbed|\d(?:alpha|beta)\d|test_?helpers|preview\b")
@@ -86,15 +91,22 @@ def fixed_parts(route: str) -> list[str]:
     return [part.removesuffix(".json") for part in parts if part and part not in ("json", "xml")]
 
 
-def terms_of(text: str) -> list[str]:
-    """Stems, and the phrases that the thesaurus knows."""
-    found = [stem(word) for word in split(text) if word not in STOP]
-    phrases = thesaurus().phrases
-    for size in (2, 3):
-        for at in range(len(found) - size + 1):
-            if (phrase := "_".join(found[at : at + size])) in phrases:
-                found.append(phrase)
-    return found
+def terms_of(text: str) -> Sequence[str]:
+    """Stems, and the phrases that the thesaurus knows. Tools of one group share most of their short texts."""
+    return short_terms(text) if len(text) <= SHORT else find_terms(text)
+
+
+@lru_cache(20_000)
+def short_terms(text: str) -> tuple[str, ...]:
+    return tuple(find_terms(text))
+
+
+def find_terms(text: str) -> list[str]:
+    found = stems(text)
+    known = thesaurus()
+    begins = [at for at, word in enumerate(found) if word in known.beginnings]
+    said = ("_".join(found[at : at + size]) for size in (2, 3) for at in begins if at + size <= len(found))
+    return found + [phrase for phrase in said if phrase in known.phrases] if begins else found
 
 
 class Building:
@@ -196,7 +208,7 @@ def depth(entry: Entry) -> int:
 
 def flags(entry: Entry) -> int:
     found = EFFECTS.index(entry.effect) if entry.effect in EFFECTS else 1
-    if entry.deprecated or _DEPRECATED.search(entry.description[:400]):
+    if entry.deprecated or says(_DEPRECATED, _DEPRECATED_WORDS, entry.description[:400]):
         found |= DEPRECATED
     if entry.path.endswith(ALL):
         found |= ALL_PAGES
@@ -204,6 +216,11 @@ def flags(entry: Entry) -> int:
         found |= ONE if entry.route.rstrip("/").endswith("}") else MANY
     if _BULK.search(entry.path.rpartition(".")[2]):
         found |= BULK
-    if _UNSETTLED.search(f"{entry.path} {entry.route}"):
+    if says(_UNSETTLED, _UNSETTLED_WORDS, f"{entry.path} {entry.route}"):
         found |= UNSETTLED
     return found
+
+
+def says(pattern: re.Pattern[str], words: Iterable[str], text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in words) and pattern.search(text) is not None

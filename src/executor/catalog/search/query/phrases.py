@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from executor.catalog.search.index.entry import Entry
@@ -83,6 +83,7 @@ def said_of(entry: Entry, does: int) -> set[str]:
     return found
 
 
-def things(text: str) -> set[str]:
+@lru_cache(20_000)
+def things(text: str) -> frozenset[str]:
     parts = split(text)
-    return {stem(part) for part in parts} | ({stem("".join(parts))} if len(parts) > 1 else set())
+    return frozenset(map(stem, [*parts, "".join(parts)] if len(parts) > 1 else parts))

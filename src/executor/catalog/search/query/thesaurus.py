@@ -20,11 +20,13 @@ EVERYDAY = Path(__file__).with_name("everyday.toml")
 
 @dataclass(frozen=True, slots=True)
 class Thesaurus:
-    """`meanings` of words and phrases (stems joined by `_`) with how well each fits; `phrases` that tools may use."""
+    """`meanings` of words and phrases (stems joined by `_`) with how well each fits; `phrases` that tools may use,
+    and their `beginnings`, the first word of each."""
 
     meanings: Mapping[str, Mapping[str, float]]
     doing: Mapping[str, Mapping[str, float]]
     phrases: frozenset[str]
+    beginnings: frozenset[str]
     longest: int
 
 
@@ -55,7 +57,8 @@ def thesaurus() -> Thesaurus:
         _add(doing, key(word), {noun_key(other): MEANS * LATER**at for at, other in enumerate(others)})
     phrases = {other for found in meanings.values() for other in found if "_" in other}
     phrases |= {noun_key(word.replace("_", " ")) for word in meanings if "_" in word}
-    return Thesaurus(meanings, doing, frozenset(phrases), max(word.count("_") + 1 for word in meanings))
+    beginnings = frozenset(phrase.partition("_")[0] for phrase in phrases)
+    return Thesaurus(meanings, doing, frozenset(phrases), beginnings, max(word.count("_") + 1 for word in meanings))
 
 
 def _add(meanings: dict[str, dict[str, float]], word: str, others: Mapping[str, float]) -> None:

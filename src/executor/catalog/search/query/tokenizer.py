@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 
 
 def split_spaced(text: str) -> list[str]:
@@ -30,6 +31,7 @@ MAX_WORD = 40
 _WHOLE = r"IPv[46]|ipv[46]|OAuth2?|oauth2|GraphQL|GitHub|GitLab|YouTube|PayPal|MySQL|PostgreSQL|NoSQL|[kK]8[sS]|S3|EC2"
 _WORD = re.compile(rf"{_WHOLE}|[A-Z]{{2,}}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 _APOSTROPHE = re.compile(r"(?<=\w)['\u2019](?=\w)")
+_SPACED = bytes(code if chr(code).isalnum() else ord(" ") for code in range(256))
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
@@ -43,13 +45,32 @@ def plain(text: str) -> str:
 
 def split(text: str) -> list[str]:
     """Lower-case words in their order: `listForRepo`, `list-for-repo` and `list_for_repo` are the same three."""
+    text = plain(text)
+    if text.isascii():
+        return list(chain.from_iterable(map(words_in, chunks(text))))
     found: list[str] = []
-    for raw in _WORD.findall(_APOSTROPHE.sub("", plain(text))):
+    for raw in _WORD.findall(_APOSTROPHE.sub("", text)):
         if raw.isascii() or not _WIDE.search(raw):
             found.append(lower(raw))
         else:
             found.extend(pairs(raw))
     return found
+
+
+def chunks(text: str) -> list[bytes]:
+    """The runs of letters and digits in an ASCII text. No word goes beyond one, and few of them are new, so what is
+    found out about one is remembered."""
+    return (_APOSTROPHE.sub("", text) if "'" in text else text).encode().translate(_SPACED).split()
+
+
+@lru_cache(200_000)
+def words_in(chunk: bytes) -> tuple[str, ...]:
+    return tuple(map(lower, _WORD.findall(chunk.decode())))
+
+
+@lru_cache(200_000)
+def stems_in(chunk: bytes) -> tuple[str, ...]:
+    return tuple(stem(word) for word in words_in(chunk) if word not in STOP)
 
 
 @lru_cache(200_000)
@@ -66,6 +87,8 @@ def pairs(text: str) -> list[str]:
 
 
 def stems(text: str) -> list[str]:
+    if text.isascii():
+        return list(chain.from_iterable(map(stems_in, chunks(text))))
     return [stem(word) for word in split(text) if word not in STOP]
 
 

@@ -27,7 +27,13 @@ def description(raw: dict[str, Any], where: str) -> str:
 def is_repeated(summary: str, about: str, name: str) -> bool:
     """Whether the description begins alike, or the summary is only the name in words, as frameworks write it."""
     said = words(summary)
-    return said == words(about[:MAX_DESCRIPTION])[: len(said)] or said == words(name)[: len(said)]
+    return begins(about[:MAX_DESCRIPTION], said) or said == words(name)[: len(said)]
+
+
+def begins(text: str, said: list[str]) -> bool:
+    """Whether its first words are these. A part of it with more words than that is enough to see."""
+    near = words(text[: 20 + 10 * len(said)])
+    return said == (near if len(near) > len(said) else words(text))[: len(said)]
 
 
 def words(text: str) -> list[str]:

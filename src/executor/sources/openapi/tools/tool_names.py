@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 
 from executor.model.tool import ALL
 from executor.sources.tool_names import MAX_LENGTH, TAKEN, identifier, to_ascii, unique, words
@@ -14,6 +16,7 @@ LENGTH = 60  # of a whole path, where that can be had
 SHORTEST = 16  # of its last part: below that it says too little
 LONGEST = 56  # of its last part, also where the path is longer for that
 MANY = 5
+MOST_FORMS = 9
 _KEPT = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,80}\.[A-Za-z][A-Za-z0-9_]{0,80}\Z")
 _VERSION = re.compile(
     r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?:[._]\d+)*(?:(?:alpha|beta|rc)\d*)?(?![a-z0-9])|20\d\d-?[01]\d-?[0-3]\d"
@@ -51,18 +54,30 @@ def names_of(operations: Sequence[NameParts], namespace: str, held: Mapping[str,
     groups = group_names(operations, namespace)
     prefix = common_prefix(operations)
     forms = [
-        candidates(one, group, namespace, prefix) if one.key not in held else [held[one.key]]
+        Forms(candidates(one, group, namespace, prefix) if one.key not in held else iter([held[one.key]]))
         for one, group in zip(operations, groups, strict=True)
     ]
-    chosen = [each[0] for each in forms]
-    for level in range(1, max((len(each) for each in forms), default=0)):
+    chosen = [each.at(0) or "" for each in forms]
+    for level in range(1, MOST_FORMS):
         counts = Counter(name.lower() for name in chosen)
         if len(counts) == len(chosen):
             break
         for number, each in enumerate(forms):
-            if counts[chosen[number].lower()] > 1 and level < len(each):
-                chosen[number] = each[level]
+            if counts[chosen[number].lower()] > 1:
+                chosen[number] = each.at(level) or chosen[number]
     return unique([(name, one.key) for name, one in zip(chosen, operations, strict=True)], held)
+
+
+class Forms:
+    """Forms of one name, each made when it is wanted: few names clash."""
+
+    def __init__(self, forms: Iterator[str]) -> None:
+        self._coming = forms
+        self._made: list[str] = []
+
+    def at(self, level: int) -> str | None:
+        self._made += islice(self._coming, level + 1 - len(self._made))
+        return self._made[level] if level < len(self._made) else None
 
 
 def group_names(operations: Sequence[NameParts], namespace: str) -> list[str]:
@@ -118,30 +133,41 @@ def common_prefix(operations: Sequence[NameParts]) -> str:
     return first[0] if all(one.startswith(first[0]) for one in ids) else ""
 
 
-def candidates(one: NameParts, group: str, namespace: str, prefix: str = "") -> list[str]:
-    """From the shortest that is wanted to the one that says all, each with its group."""
+def candidates(one: NameParts, group: str, namespace: str, prefix: str = "") -> Iterator[str]:
+    """From the shortest that is wanted to the one that says all, each with its group; at most `MOST_FORMS`."""
     text = one.operation_id.strip().removeprefix(prefix)
+    made = spellings(one, text, group, namespace)
+    if to_ascii(text)[1] and words(to_ascii(text)[0]):
+        made = iter([text])  # lookalikes must not pass for each other
+    first, is_named = "", False
+    for each in made:
+        first = first or each
+        name = identifier(each, "operation")
+        if not name.endswith("_") and name.lower() != "all":
+            is_named = True
+            yield f"{group}.{name}"
+    if not is_named:
+        yield f"{group}.{identifier(f'{one.method.lower()} {first}', 'operation')}"
+
+
+def spellings(one: NameParts, text: str, group: str, namespace: str) -> Iterator[str]:
     room = max(SHORTEST, LENGTH - len(namespace) - len(group) - 2)
-    given = parameters_of(one.path)
     own = name_words(text, one.method, one.path)
     name, outer = own, own
     for said in (words(to_ascii(one.tags[0])[0]) if one.tags else [], words(group)):
         name, outer = without_group(name, said), without_group(outer, said, inner=False)
-    forms = [shorten_name(name, group, room), name, outer]
-    forms += [[*name, "By", last] for last in given[-1:]]
+    yield " ".join(shorten_name(shorten_name(name, group, room), group, MAX_LENGTH))
+    given = parameters_of(one.path)
+    forms = [name, outer, *([*name, "By", last] for last in given[-1:])]
     forms += [[*name, "By", *given]] if len(given) > 1 else []
     forms += [own, [one.method.lower(), *name], from_path(one.method, one.path, given)]
-    made = [" ".join(shorten_name(form, group, MAX_LENGTH)) for form in forms]
-    if to_ascii(text)[1] and words(to_ascii(text)[0]):
-        made = [text]  # lookalikes must not pass for each other
-    found = [identifier(each, "operation") for each in made]
-    plain = [each for each in found if not each.endswith("_") and each.lower() != "all"]
-    return [f"{group}.{each}" for each in plain or [identifier(f"{one.method.lower()} {made[0]}", "operation")]]
+    yield from (" ".join(shorten_name(form, group, MAX_LENGTH)) for form in forms)
 
 
 def operation_name(operation_id: str, method: str, path: str, tag: str) -> str:
     """The name of an operation that no other one of its document wants, of any length."""
-    return candidates(NameParts(method, path, (tag,), operation_id), identifier(tag, "group"), "")[0].partition(".")[2]
+    names = candidates(NameParts(method, path, (tag,), operation_id), identifier(tag, "group"), "")
+    return next(names).partition(".")[2]
 
 
 def name_words(text: str, method: str, path: str) -> list[str]:
@@ -185,6 +211,7 @@ def alike(first: Sequence[str], second: Sequence[str]) -> bool:
     return [singular(one) for one in first] == [singular(one) for one in second]
 
 
+@lru_cache(5_000)
 def singular(word: str) -> str:
     word = word.lower()
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
