@@ -28,6 +28,7 @@ from benchmarks import (
     report,
     roads,
     runtimes,
+    scaling,
     sdk,
     search,
     sessions,
@@ -48,10 +49,11 @@ SEARCH = "search"
 WEB = "web"
 BACKLOG, GROWTH, LISTENERS = "backlog", "growth", "listeners"
 SESSIONS, SDK, TELEMETRY, ROADS = "sessions", "sdk", "telemetry", "roads"
+SCALING, ENDURANCE = "scaling", "endurance"
 # These are not taken of a subject alone.
 APART = (
     DIRECT, OVERHEAD, MCP, INDEX, DESCRIBE, LANGUAGES, LARGE, CHECKING, SEARCH, WEB, BACKLOG, GROWTH, LISTENERS,
-    SESSIONS, SDK, TELEMETRY, ROADS,
+    SESSIONS, SDK, TELEMETRY, ROADS, SCALING, ENDURANCE,
 )  # fmt: skip
 
 
@@ -173,6 +175,12 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         if LARGE in wanted:
             say("large: a result of 5 MB")
             collect(results, Ours.name, large.measure(subjects[0], 3 if options.quick else 10))
+        if SCALING in wanted:
+            warm_up(subjects[:1])
+            collect(results, Ours.name, scaling.measure(subjects[0], quick=options.quick, say=say))
+        if ENDURANCE in wanted:
+            brief = options.quick or not (options.full or options.only)
+            collect(results, Ours.name, scaling.endure(subjects[0], quick=brief, say=say))
         if MCP in wanted:
             say("mcp: pooled sources, and the SDK's client")
             collect(results, Ours.name, asyncio.run(mcp_sources.measure(100, 1 if options.quick else 3)))
@@ -215,8 +223,8 @@ def main() -> None:
         print(json.dumps(report.as_json(results), indent=2))
     else:
         print(report.table(results, Ours.name, Peer.name if options.peer else None))
-        grown = growth.plot({label: series[Ours.name] for label, series in results.items() if Ours.name in series})
-        plots = backlog.plot(results, Ours.name), grown
+        ours = {label: series[Ours.name] for label, series in results.items() if Ours.name in series}
+        plots = backlog.plot(results, Ours.name), growth.plot(ours), scaling.plot(ours)
         for remark in filter(None, (sources.aims(results, Ours.name), web.aims(results, Ours.name), *plots)):
             print(f"\n{remark}")
 
