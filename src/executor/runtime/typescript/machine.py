@@ -104,15 +104,14 @@ class Machine:
         pointer = self.call(self._allocate, len(data)) & 0xFFFFFFFF
         if pointer == 0:
             raise OutOfMemory
-        base = lib.wasmtime_memory_data(self._context, self._memory)
-        ctypes.memmove(base + pointer, data + b"\0", len(data) + 1)
+        ctypes.memmove(self.address + pointer, data + b"\0", len(data) + 1)
         return pointer
 
     def _take(self, packed: int) -> bytes:
         pointer, length = (packed >> 32) & 0xFFFFFFFF, packed & 0xFFFFFFFF
         if pointer == 0 or pointer + length > self.size:
             raise OutOfMemory
-        return ctypes.string_at(lib.wasmtime_memory_data(self._context, self._memory) + pointer, length)
+        return ctypes.string_at(self.address + pointer, length)
 
     @property
     def size(self) -> int:
@@ -132,8 +131,7 @@ class Machine:
 
     def interrupt(self) -> None:
         """Makes the engine throw, at its next look, an error that code can't catch. Safe while code runs."""
-        address = lib.wasmtime_memory_data(self._context, self._memory) + self._flag_at
-        ctypes.memset(address, 1, 1)
+        ctypes.memset(self.address + self._flag_at, 1, 1)
 
     def prepare_interrupt(self) -> None:
         self._flag_at = self.call(self._flag) & 0xFFFFFFFF
@@ -145,8 +143,14 @@ class Machine:
         number: int = value.of[0] & ((1 << bits) - 1)
         return number - (1 << bits) if number >> (bits - 1) else number
 
+    @property
+    def address(self) -> int:
+        """Of its memory, which moves when it grows."""
+        address: int = lib.wasmtime_memory_data(self._context, self._memory)
+        return address
+
     def memory(self) -> bytes:
-        return ctypes.string_at(lib.wasmtime_memory_data(self._context, self._memory), self.size)
+        return ctypes.string_at(self.address, self.size)
 
     def initialize(self) -> None:
         """Starts the engine and evaluates the prelude: done once, before the image is baked."""

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 
 from executor.runtime.typescript.machine import Machine, OutOfMemory, Trap, WasmError
+from executor.runtime.typescript.spare_machine import SpareMachine
 from executor.runtime.worker import frames
 from executor.runtime.worker.frames import Answered, Fault, Reply, Start
 from executor.runtime.worker.metered_slot import FIRST_TICKS, MeteredSlot, Ticker
-from executor.runtime.worker.wasmtime_ffi import Module
 
 _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
 _LEAST_MEMORY = 4 << 20
@@ -25,23 +25,34 @@ class Slot(MeteredSlot):
     grace_ns = _GRACE_NS
 
     def __init__(
-        self, module: Module, descriptor: int, ticker: Ticker, on_hog: Callable[[int], None] = lambda number: None
+        self, spare: SpareMachine, descriptor: int, ticker: Ticker, on_hog: Callable[[int], None] = lambda number: None
     ) -> None:
         super().__init__(descriptor, ticker, on_hog)
-        self._module = module
+        self._spare = spare
         self._machine: Machine | None = None
         self._memory_bytes = self._most_output = 0
+        self._has_ended = False  # its program
         self._failed = False
 
     def serve(self) -> None:
         """Until the parent is gone, or until this thread was slowed down or failed and another must take its place."""
         while (body := frames.read_frame(self._descriptor)) is not None:
             frames.write_all(self._descriptor, self._frame(body))
+            if self._has_ended:
+                self._tidy()
             if self._machine is None and (self._nice or self._failed):
                 self._nice = self._failed = False
                 self._ticker.replace(self)
                 return
         os._exit(0)
+
+    def _tidy(self) -> None:
+        """After the reply, for which the parent waits. Busy workers prepare nothing: it would only delay others."""
+        self._has_ended = False
+        os.sched_yield()
+        self._drop()
+        if not self._ticker.is_busy:
+            self._spare.prepare()
 
     def _frame(self, body: bytes) -> bytes:
         """Whatever goes wrong here ends this program and no other: a slot that stays silent would be lost."""
@@ -67,6 +78,7 @@ class Slot(MeteredSlot):
         except (Trap, WasmError, OutOfMemory, MemoryError) as error:
             fault, output = self._fault(error), b""
         if output is None:
+            self._has_ended = True  # this attempt: another machine is prepared while the types are removed
             return Reply(frames.TYPED, self._used_ns // 1000, None, b"")
         if len(output) > self._most_output:
             fault, output = fault or _too_much(), b""
@@ -74,8 +86,7 @@ class Slot(MeteredSlot):
             fault = self._cpu_limit()
         if fault is None and self._is_starved(output):
             fault = self._fault(OutOfMemory())
-        if fault is not None or _end_of(output):
-            self._drop()
+        self._has_ended = fault is not None or bool(_end_of(output))
         return Reply(frames.STEP, (self._used_ns - before) // 1000, fault, output)
 
     def _work(self, body: bytes) -> bytes | None:
@@ -102,7 +113,7 @@ class Slot(MeteredSlot):
         self._began_ns = time.thread_time_ns()
         try:
             self._memory_bytes = max(start.memory_bytes, _LEAST_MEMORY)
-            machine = self._machine = Machine(self._module, self._memory_bytes)
+            machine = self._machine = self._spare.take(self._memory_bytes)
             machine.watch(self._on_deadline)
             machine.prepare_interrupt()
             return self._run(machine, lambda: self._begin(machine, start))

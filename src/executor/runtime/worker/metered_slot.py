@@ -46,7 +46,8 @@ class Ticker:
         while self._retired:
             threading.Thread(target=self._retired.popleft().serve, daemon=True).start()
 
-    def _any_running(self) -> bool:
+    @property
+    def is_busy(self) -> bool:
         return any(slot.running for slot in self.slots)
 
     def _tick(self) -> None:
@@ -55,10 +56,10 @@ class Ticker:
             time.sleep(TICK_SECONDS)
             self._engine.tick()
             self._start_retired()
-            idle = 0 if self._any_running() else idle + 1
+            idle = 0 if self.is_busy else idle + 1
             if idle * TICK_SECONDS > 1:
                 self._asleep.set()
-                if not self._any_running() and not self._retired:
+                if not self.is_busy and not self._retired:
                     self._wake.wait()
                 self._wake.clear()
                 self._asleep.clear()
