@@ -28,6 +28,7 @@ from executor.model.packed import ToolRow
 from executor.model.policy import Decision, Policy
 from executor.model.source import Source
 from executor.model.webhook import Webhook
+from executor.network.client import Egress
 from executor.secrets import rotation
 from executor.secrets.master import FileKeeper
 from executor.secrets.master_keys import KeptKeys
@@ -39,6 +40,7 @@ from executor.storage.credentials import connections, secrets
 from executor.storage.credentials.connections import Grant
 from executor.storage.database import Database
 from executor.storage.executions import calls, executions, interactions, permits
+from executor.storage.feed import Feed
 from executor.storage.identity import external_subjects, members, tenancy, workspaces
 from executor.storage.identity.tenancy import Tenancy
 from executor.storage.rows import dump, read_fields
@@ -48,6 +50,7 @@ from executor.storage.tables.core import tools as tools_table
 from executor.storage.webhooks import webhooks
 from executor.webhooks.credentials import Private, unseal, with_private
 from executor.webhooks.credentials import reseal as reseal_webhooks
+from executor.webhooks.webhooks import Change, Webhooks
 from tests.storage.test_contract import a_call, an_execution, new_interaction
 from tests.support.interleaving import interleave
 
@@ -202,6 +205,25 @@ async def test_rotating_keys_keeps_secrets_of_webhooks_that_were_rotated_meanwhi
     kept = await database.read(lambda c: webhooks.by_id(c, webhook.id))
     assert kept is not None
     assert (await database.read(lambda c: unseal(c, sealing, kept))).secret == "new"
+
+
+async def test_an_edit_of_a_webhook_keeps_how_far_it_was_filled_meanwhile(
+    database: Database, local: Tenancy, sealing: Sealing
+) -> None:
+    """Else everything since then would be sent twice."""
+    address, by = "https://a.example", local.operator
+    webhook = Webhook(
+        new_id("wh"), local.workspace.id, "ops", "standard", address, ("interaction.*",), by.id, 1, "", b""
+    )
+    await database.write(lambda c: webhooks.insert(c, with_private(c, sealing, webhook, Private(address, "old"))))
+    edited = Webhooks(database, Feed(database), sealing, Egress(), lambda: address)
+    for change in (lambda: edited.change(by, webhook.id, Change(name="other")), lambda: edited.rotate(by, webhook.id)):
+        await database.write(lambda c: webhooks.update(c, webhook.id, position=0))
+        with interleave(database, lambda c: webhooks.update(c, webhook.id, position=7)):
+            await change()
+        kept = await database.read(lambda c: webhooks.by_id(c, webhook.id))
+        assert kept is not None and kept.position == 7
+    await edited.close()
 
 
 def a_policy(local: Tenancy, pattern: str) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,7 +136,7 @@ CHANGES = (edit_name, edit_address, refresh, fail_to_refresh, accept, set_defaul
 
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_change_of_a_source_that_was_removed_meanwhile_is_refused_and_leaves_nothing(
-    shop: Shop, change: Callable[[Shop], Awaitable[None]]
+    shop: Shop, change: Callable[[Shop], Coroutine[Any, Any, None]]
 ) -> None:
     if change in (refresh, accept):
         shop.offer("buy", "sell", said="Now it sells too.")
