@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +17,7 @@ from executor.errors import AlreadySettled, Fenced
 from executor.execution import takeover
 from executor.execution.approvals.settlement import settle
 from executor.execution.backlog import Backlog
+from executor.execution.cluster_dispatch import AHEAD, ClusterDispatch
 from executor.execution.engine import Engine
 from executor.execution.journal.journal import Journal
 from executor.execution.outcome import Outcome
@@ -25,6 +26,7 @@ from executor.model.execution import Execution, Limits
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction, InteractionStatus
+from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
 from executor.storage.executions import events, executions, guards, interactions, permits, segments
 from executor.storage.identity import tenancy
@@ -222,3 +224,43 @@ async def test_an_end_that_comes_while_the_execution_is_read_ends_the_wait(
     execution = await add(database, local, status="running", owner="a")
     ended = await asyncio.wait_for(engine.wait(local.operator, execution.id, 3600), 120)
     assert ended.execution.status == "completed"
+
+
+class FullRuntime:
+    """Without a free sandbox."""
+
+    async def open(self) -> Any:
+        await asyncio.Event().wait()
+
+
+@pytest.fixture
+async def dispatch(database: Database) -> AsyncIterator[ClusterDispatch]:
+    processes: Any = SimpleNamespace(id="me", is_alive=True, holds=lambda owner: True)
+    runtimes, pipeline = Runtimes({"typescript": cast("Any", FullRuntime())}), cast("Any", SimpleNamespace())
+    made = ClusterDispatch(database, pipeline, runtimes, 1000, processes=processes, executes=True, drain_seconds=0)
+    yield made
+    await made.close()
+
+
+async def test_what_begins_during_a_claim_takes_no_place_twice(
+    dispatch: ClusterDispatch, database: Database, local: Tenancy
+) -> None:
+    queued = [await add(database, local) for _ in range(AHEAD)]
+    dispatch._note_queued()
+    claim = asyncio.create_task(dispatch._claim())
+    await asyncio.sleep(0)  # it is under way
+    for number in range(AHEAD):
+        dispatch.begin(replace(queued[0], id=f"exec_fresh{number}", status="running"))
+    await claim
+    assert len(dispatch.runs) == AHEAD
+
+
+async def test_executions_that_are_submitted_together_do_not_all_begin_here(
+    dispatch: ClusterDispatch, database: Database, local: Tenancy
+) -> None:
+    one = await add(database, local, status="completed")
+    some = [replace(one, id=f"exec_fresh{number}", status="running") for number in range(3 * AHEAD)]
+    begun = [dispatch.begin(execution)[0] for execution in some]
+    assert len([run for run in begun if run is not None]) == AHEAD
+    assert not await dispatch._claim()
+    assert len(dispatch.runs) == AHEAD

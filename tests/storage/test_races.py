@@ -14,6 +14,8 @@ from executor.connections.oauth.sealing import reseal as reseal_others
 from executor.errors import Conflict, InternalError
 from executor.execution.journal.journal import latest_decisions
 from executor.execution.policies.always import Always, add_policy
+from executor.execution.policies.approval_defaults import change_approval_defaults
+from executor.execution.policies.trusted_hints import Hints, write_decision
 from executor.identity import members as membership
 from executor.identity import workspaces as places
 from executor.model.credentials import Connection as Credential
@@ -26,17 +28,19 @@ from executor.model.packed import ToolRow
 from executor.model.policy import Decision, Policy
 from executor.model.source import Source
 from executor.model.webhook import Webhook
+from executor.network.client import Egress
 from executor.secrets import rotation
 from executor.secrets.master import FileKeeper
 from executor.secrets.master_keys import KeptKeys
 from executor.secrets.rotation import context
 from executor.secrets.sealing import Sealed, Sealing
 from executor.sources.lifecycle import persistence
-from executor.storage.catalog import policies, sources, tools
+from executor.storage.catalog import policies, sources, tool_versions, tools
 from executor.storage.credentials import connections, secrets
 from executor.storage.credentials.connections import Grant
 from executor.storage.database import Database
 from executor.storage.executions import calls, executions, interactions, permits
+from executor.storage.feed import Feed
 from executor.storage.identity import external_subjects, members, tenancy, workspaces
 from executor.storage.identity.tenancy import Tenancy
 from executor.storage.rows import dump, read_fields
@@ -46,6 +50,7 @@ from executor.storage.tables.core import tools as tools_table
 from executor.storage.webhooks import webhooks
 from executor.webhooks.credentials import Private, unseal, with_private
 from executor.webhooks.credentials import reseal as reseal_webhooks
+from executor.webhooks.webhooks import Change, Webhooks
 from tests.storage.test_contract import a_call, an_execution, new_interaction
 from tests.support.interleaving import interleave
 
@@ -202,6 +207,25 @@ async def test_rotating_keys_keeps_secrets_of_webhooks_that_were_rotated_meanwhi
     assert (await database.read(lambda c: unseal(c, sealing, kept))).secret == "new"
 
 
+async def test_an_edit_of_a_webhook_keeps_how_far_it_was_filled_meanwhile(
+    database: Database, local: Tenancy, sealing: Sealing
+) -> None:
+    """Else everything since then would be sent twice."""
+    address, by = "https://a.example", local.operator
+    webhook = Webhook(
+        new_id("wh"), local.workspace.id, "ops", "standard", address, ("interaction.*",), by.id, 1, "", b""
+    )
+    await database.write(lambda c: webhooks.insert(c, with_private(c, sealing, webhook, Private(address, "old"))))
+    edited = Webhooks(database, Feed(database), sealing, Egress(), lambda: address)
+    for change in (lambda: edited.change(by, webhook.id, Change(name="other")), lambda: edited.rotate(by, webhook.id)):
+        await database.write(lambda c: webhooks.update(c, webhook.id, position=0))
+        with interleave(database, lambda c: webhooks.update(c, webhook.id, position=7)):
+            await change()
+        kept = await database.read(lambda c: webhooks.by_id(c, webhook.id))
+        assert kept is not None and kept.position == 7
+    await edited.close()
+
+
 def a_policy(local: Tenancy, pattern: str) -> Policy:
     return Policy("", "workspace", local.workspace.id, 0, pattern, "allow")
 
@@ -332,6 +356,68 @@ async def test_two_readings_in_the_same_moment_have_generations_of_their_own(
     monkeypatch.setattr(tools, "now_ms", lambda: 1_000)
     made = [await database.write(lambda c: tools.begin_generation(c, source, [row])) for _ in range(2)]
     assert made == [1_000, 1_001]
+
+
+async def test_two_processes_that_read_a_source_at_once_have_generations_of_their_own(
+    database: Database, local: Tenancy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source(new_id("src"), local.workspace.id, "openapi", "shop", "Shop", {})
+    await database.write(lambda c: sources.insert(c, source))
+    rows = [ToolRow(f"shop.{name}", "", "read", "[]", False, False, "{}", None, "{}", "digest", "{}") for name in "ab"]
+    monkeypatch.setattr(tools, "now_ms", lambda: 1_000)
+    with interleave(database, lambda c: tools.begin_generation(c, source, rows[:1])):
+        mine = await database.write(lambda c: tools.begin_generation(c, source, rows[1:]))
+    found = await database.read(lambda c: c.execute(sa.select(tools_table.c.path, tools_table.c.generation)).all())
+    assert sorted(found) == [("shop.a", 1_000), ("shop.b", 1_001)]
+    assert mine == 1_001
+
+
+async def test_a_reading_without_tools_shows_none_of_another_one(
+    database: Database, local: Tenancy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Source(new_id("src"), local.workspace.id, "openapi", "shop", "Shop", {})
+    await database.write(lambda c: sources.insert(c, source))
+    row = ToolRow("shop.a", "", "read", "[]", False, False, "{}", None, "{}", "digest", "{}")
+    monkeypatch.setattr(tools, "now_ms", lambda: 1_000)
+    empty = await database.write(lambda c: tools.begin_generation(c, source, []))
+    await database.write(lambda c: tools.begin_generation(c, source, [row]))
+    await database.write(lambda c: tools.show(c, source, empty))
+    assert await database.read(lambda c: tools.count(c, local.workspace.id)) == 0
+
+
+async def test_two_who_trust_the_hints_of_a_server_at_once_leave_one_policy(database: Database, local: Tenancy) -> None:
+    workspace, by = local.workspace.id, local.operator
+    source = Source(new_id("src"), workspace, "mcp", "notes", "Notes", {"location": "https://a.example"})
+    binding = dump({"annotations": {"readOnlyHint": True}})
+    row = ToolRow("notes.a", "", "write", "[]", False, False, "{}", None, binding, "digest", "{}")
+
+    def prepare(c: Connection) -> None:
+        sources.insert(c, source)
+        tool_versions.add_tools(c, workspace, [row])
+        tools.show(c, source, tools.begin_generation(c, source, [row]))
+
+    def trust(c: Connection) -> Hints:
+        return write_decision(c, source, "where", "trust", None, by=by)
+
+    await database.write(prepare)
+    with interleave(database, trust):
+        assert (await database.write(trust)).trusted == ("notes.a",)
+    assert len(await database.read(lambda c: policies.listing(c, workspace))) == 1
+
+
+async def test_two_who_change_defaults_of_a_source_at_once_keep_both_changes(
+    database: Database, local: Tenancy
+) -> None:
+    source = Source(new_id("src"), local.workspace.id, "openapi", "shop", "Shop", {})
+    await database.write(lambda c: sources.insert(c, source))
+
+    def deny_writes(c: Connection) -> None:
+        change_approval_defaults(c, source, {"write": "deny"}, by=local.operator)
+
+    with interleave(database, deny_writes):
+        await database.write(lambda c: change_approval_defaults(c, source, {"destructive": "deny"}, by=local.operator))
+    kept = await database.read(lambda c: policies.approval_defaults(c, source))
+    assert kept == {"write": "deny", "destructive": "deny"}
 
 
 async def test_only_what_no_one_can_be_writing_now_is_swept_at_start(

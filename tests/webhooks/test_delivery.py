@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from sqlalchemy import event
 from standardwebhooks import Webhook as Verifier
 
 from executor.errors import Conflict, EgressRefused, Forbidden, InvalidRequest
@@ -26,7 +27,7 @@ from executor.storage.executions import events
 from executor.storage.feed import Feed
 from executor.storage.identity import tenancy
 from executor.storage.webhooks import deliveries, webhooks
-from executor.webhooks import worker
+from executor.webhooks import outbox, worker
 from executor.webhooks.attempts import Terms
 from executor.webhooks.webhooks import Change, Webhooks
 from tests.support.conditions import until
@@ -332,8 +333,6 @@ async def test_the_log_is_swept(setting: Setting, receiver: Receiver, monkeypatc
 async def test_a_backlog_stays_in_the_event_log(
     setting: Setting, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from executor.webhooks import outbox
-
     monkeypatch.setattr(outbox, "BACKLOG", 10)
     monkeypatch.setattr(outbox, "PAGE", 5)
 
@@ -349,3 +348,53 @@ async def test_a_backlog_stays_in_the_event_log(
     receiver.released.set()
     await until(lambda: len({one.id for one in receiver.received}) == 50)
     await asyncio.sleep(0)
+
+
+async def test_a_full_outbox_is_not_counted_for_every_event(
+    setting: Setting, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "BACKLOG", 10)
+    monkeypatch.setattr(outbox, "PAGE", 5)
+    receiver.reply = lambda one: (receiver.released.wait(240), (204, {}, b""))[1]
+    await setting.add(receiver.url)
+    await setting.happen(10)
+    await until(lambda: len(receiver.received) == worker.AT_ONCE)
+    counted: list[str] = []
+
+    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if "count(" in statement and "webhook_deliveries" in statement:
+            counted.append(statement)
+
+    event.listen(setting.database.engine, "before_cursor_execute", note)
+    found: list[Any] = []
+    has_news = outbox.has_news
+
+    def look(c: Any, webhook_id: str) -> bool:
+        found.append(webhook_id)
+        return has_news(c, webhook_id)
+
+    monkeypatch.setattr(outbox, "has_news", look)
+    for looked in range(1, 31):
+        await setting.happen()
+        await until(lambda looked=looked: len(found) >= looked)  # type: ignore[misc]
+    event.remove(setting.database.engine, "before_cursor_execute", note)
+    assert len(counted) <= 1
+    receiver.released.set()
+    await until(lambda: len({one.id for one in receiver.received}) == 40)
+
+
+async def test_choosing_other_events_takes_what_waits_in_pages_and_never_too_much(
+    setting: Setting, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "BACKLOG", 10)
+    monkeypatch.setattr(outbox, "PAGE", 5)
+    receiver.reply = lambda one: (receiver.released.wait(240), (204, {}, b""))[1]
+    webhook_id, _ = await setting.add(receiver.url)
+    await setting.happen(30)
+    await until(lambda: len(receiver.received) == worker.AT_ONCE)
+    with pytest.raises(Conflict, match="too many messages"):
+        await setting.webhooks.change(setting.operator, webhook_id, Change(events=["execution.*"]))
+    assert await setting.database.read(lambda c: deliveries.count_pending(c, webhook_id, 100)) == 10
+    receiver.released.set()
+    await until(lambda: len({one.id for one in receiver.received}) == 30)
+    await setting.webhooks.change(setting.operator, webhook_id, Change(events=["execution.*"]))

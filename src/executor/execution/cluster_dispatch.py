@@ -20,8 +20,11 @@ from executor.execution.dispatch import ALL_LIVE_RUNS, RETRY_SECONDS, LocalDispa
 from executor.execution.journal.journal import INLINE_BYTES, Journal
 from executor.execution.runs.run import Run
 from executor.execution.runs.segment import note_submission
+from executor.execution.sandbox_queue import Opener
+from executor.execution.typecheck import Ruling
 from executor.model.event import QUEUED, Announcement
 from executor.model.execution import Execution
+from executor.runtime.protocol import Runtime, Sandbox
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
 from executor.storage.executions import interactions, segments
@@ -58,6 +61,8 @@ class ClusterDispatch(LocalDispatch):
         self._due = asyncio.Event()
         self._announced = False  # something was queued since the last claim
         self._full = False  # the last claim found no room
+        self._coming: set[str] = set()  # runs that don't wait for a sandbox yet, but are about to
+        self._claiming = 0  # runs that a claim under way may bring
         self._present: set[str] = set()
         self._orphans: set[str] = set()
         self.begin_check: BeginCheck | None = None
@@ -103,7 +108,27 @@ class ClusterDispatch(LocalDispatch):
 
     @property
     def _room(self) -> int:
-        return min(AHEAD - self._places.count_waiting(), ALL_LIVE_RUNS - len(self.runs))
+        waiting = self._places.count_waiting() + len(self._coming)
+        return min(AHEAD - waiting, ALL_LIVE_RUNS - len(self.runs)) - self._claiming
+
+    def _launch(
+        self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
+    ) -> Run:
+        run = super()._launch(execution, journal, fresh=fresh, check=check)
+        if run.task is not None:  # it may end before it ever asks
+            run.task.add_done_callback(lambda _: self._coming.discard(execution.id))
+        return run
+
+    def _opener(self, runtime: Runtime, execution: Execution) -> Opener:
+        """Counted from now on, and not first when the run gets to it."""
+        open_sandbox = super()._opener(runtime, execution)
+        self._coming.add(execution.id)
+
+        async def ask() -> Sandbox:
+            self._coming.discard(execution.id)
+            return await open_sandbox()
+
+        return ask
 
     def _note_queued(self) -> None:
         self._announced = True
@@ -130,7 +155,11 @@ class ClusterDispatch(LocalDispatch):
         announced, self._announced = self._announced, False
         if not announced and not await self._database.read(segments.has_queued):
             return False
-        claimed = await self._database.write(lambda c: segments.claim_queued(c, owner, room))
+        self._claiming = room  # so that fresh executions don't take the same places meanwhile
+        try:
+            claimed = await self._database.write(lambda c: segments.claim_queued(c, owner, room))
+        finally:
+            self._claiming = 0
         for execution in claimed:
             # What was sent before was checked then, and must not fail now.
             self._go_on(execution, self.begin_check if execution.segment == 0 else None)

@@ -21,11 +21,12 @@ from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.journal import INLINE_BYTES, Journal
 from executor.execution.runs.run import STOP_GRACE, Run
 from executor.execution.runs.segment import note_submission, trace_segment
-from executor.execution.sandbox_queue import Places
+from executor.execution.sandbox_queue import Opener, Places
 from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure
 from executor.model.fairness import CURRENT, Counts, Party
 from executor.model.ids import new_id
+from executor.runtime.protocol import Runtime
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
 from executor.storage.executions import events, executions
@@ -136,13 +137,12 @@ class LocalDispatch:
         self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
     ) -> Run:
         runtime = self.runtimes.get(execution.runtime)
-        opener = self._places.opener(runtime, (execution.actor_id, execution.runtime))
         run = Run(
             execution,
             fresh=fresh,
             journal=journal,
             pipeline=self._pipeline,
-            opener=opener,
+            opener=self._opener(runtime, execution),
             ttl_ms=self._ttl_ms,
             check=check,
         )
@@ -151,6 +151,9 @@ class LocalDispatch:
         self._per_actor.add(execution.actor_id)
         run.task = self.spawn(self._supervise(run))
         return run
+
+    def _opener(self, runtime: Runtime, execution: Execution) -> Opener:
+        return self._places.opener(runtime, (execution.actor_id, execution.runtime))
 
     async def _supervise(self, run: Run) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""

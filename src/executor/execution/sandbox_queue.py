@@ -11,6 +11,7 @@ from executor.execution.backlog import Backlog, Lane
 from executor.execution.runs.run import Run
 from executor.runtime.protocol import Runtime, Sandbox
 
+Opener = Callable[[], Awaitable[Sandbox]]
 ROOM_SECONDS = 0.05
 IDLE_SECONDS = 0.1
 
@@ -50,7 +51,7 @@ class Places:
             found = self._pools[runtime] = Pool()
         return found
 
-    def opener(self, runtime: Runtime, lane: Lane) -> Callable[[], Awaitable[Sandbox]]:
+    def opener(self, runtime: Runtime, lane: Lane) -> Opener:
         pool = self.pool(runtime)
 
         async def open_sandbox() -> Sandbox:

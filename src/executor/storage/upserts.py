@@ -23,9 +23,9 @@ def upsert(c: Connection, table: sa.Table, key: Collection[str], values: Mapping
     c.execute(insert_of(c, table).values(**values).on_conflict_do_update(index_elements=list(key), set_=rest))
 
 
-def lock_row(c: Connection, table: sa.Table, row_id: str) -> None:
-    """Until the commit no one else has this lock. What was read before may be old by now."""
-    c.execute(sa.select(table.c.id).where(table.c.id == row_id).with_for_update())
+def lock_row(c: Connection, table: sa.Table, row_id: str) -> bool:
+    """Until the commit no one else has this lock. What was read before may be old by now. False if it is gone."""
+    return c.execute(sa.select(table.c.id).where(table.c.id == row_id).with_for_update()).first() is not None
 
 
 def insert_of(c: Connection, table: sa.Table) -> Any:

@@ -89,7 +89,7 @@ def asked_wait(answer: Answer) -> float:
 
 def record(c: Connection, delivery: Delivery, outcome: Outcome, terms: Terms) -> None:
     """In one transaction. A delivery that was recorded as delivered meanwhile stays so."""
-    now, webhook = now_ms(), webhooks.by_id(c, delivery.webhook_id)
+    now, webhook = now_ms(), webhooks.lock(c, delivery.webhook_id)
     present = deliveries.get(c, delivery.webhook_id, delivery.id)
     if webhook is None or present is None:
         return

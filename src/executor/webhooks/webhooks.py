@@ -20,6 +20,7 @@ from executor.secrets.sealing import Sealing
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.feed import Feed
+from executor.storage.identity import workspaces
 from executor.storage.webhooks import deliveries, webhooks
 from executor.webhooks import outbox
 from executor.webhooks.addresses import check_address, shown_address
@@ -94,6 +95,7 @@ class Webhooks:
         secret = new_secret() if kind == "standard" else ""
 
         def job(c: Connection) -> Webhook:
+            workspaces.lock(c, by.workspace_id)
             if len(webhooks.listing(c, by.workspace_id)) >= MOST:
                 raise Conflict(f"a workspace has at most {MOST} webhooks", hint="remove one first")
             blank = Webhook(
@@ -122,9 +124,11 @@ class Webhooks:
         """A disabled webhook that is enabled again is sent what happens from then on."""
         check_events(wanted.events)
         private_access = await check_address(self._egress, by, wanted.url) if wanted.url is not None else ""
+        if wanted.events is not None or wanted.enabled:
+            await self._take_ahead(by, webhook_id)
 
         def job(c: Connection) -> Summary:
-            present = find(c, by, webhook_id)
+            present = find_locked(c, by, webhook_id)
             if wanted.revision is not None and wanted.revision != present.revision:
                 raise Conflict(
                     f"the webhook was changed meanwhile: its revision is {present.revision}",
@@ -139,7 +143,7 @@ class Webhooks:
                 revision=present.revision + 1,
             )
             if changed.types != present.types or (changed.enabled and not present.enabled):
-                outbox.take_all(c, present, self._parts.address())
+                outbox.take_rest(c, present, self._parts.address())
                 changed = replace(changed, position=events.newest(c, by.workspace_id))
             if changed.enabled != present.enabled:
                 changed = replace(changed, failing_since=None, disabled_reason="" if changed.enabled else "by hand")
@@ -163,7 +167,7 @@ class Webhooks:
         secret = new_secret()
 
         def job(c: Connection) -> Summary:
-            present = find(c, by, webhook_id)
+            present = find_locked(c, by, webhook_id)
             if present.kind == "slack":
                 raise InvalidRequest("a webhook of the kind `slack` has no secret", hint="change its URL instead")
             before = unseal(c, self._sealing, present)
@@ -177,7 +181,7 @@ class Webhooks:
 
     async def remove(self, by: Actor, webhook_id: str) -> Summary:
         def job(c: Connection) -> Summary:
-            present = find(c, by, webhook_id)
+            present = find_locked(c, by, webhook_id)
             summary = summarize(c, present)
             webhooks.delete(c, present.id)
             note(c, present, "webhook.removed", by)
@@ -224,6 +228,14 @@ class Webhooks:
         again = await self._database.write(job)
         self._wake(webhook_id)
         return again
+
+    async def _take_ahead(self, by: Actor, webhook_id: str) -> None:
+        """Before its events change, a page at a time, as far as there is room."""
+        webhook = await self._database.read(lambda c: find(c, by, webhook_id))
+        room = await self._database.read(partial(outbox.count_room, webhook_id=webhook.id))
+        fill = partial(outbox.fill, webhook_id=webhook.id, address=self._parts.address())
+        while room > 0 and (taken := await self._database.write(partial(fill, room=room))):
+            room -= taken
 
     def _wake(self, webhook_id: str) -> None:
         if (worker := self._workers.get(webhook_id)) is not None:
@@ -275,8 +287,14 @@ def find(c: Connection, by: Actor, webhook_id: str) -> Webhook:
     return found
 
 
+def find_locked(c: Connection, by: Actor, webhook_id: str) -> Webhook:
+    """As it is once no other process can change it."""
+    webhooks.lock(c, find(c, by, webhook_id).id)
+    return find(c, by, webhook_id)
+
+
 def find_enabled(c: Connection, by: Actor, webhook_id: str) -> Webhook:
-    found = find(c, by, webhook_id)
+    found = find_locked(c, by, webhook_id)
     if not found.enabled:
         raise Conflict(f"the webhook is disabled: {found.disabled_reason}", hint="enable it first")
     return found

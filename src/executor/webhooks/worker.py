@@ -55,6 +55,8 @@ class Worker:
         self._failures = 0
         self._not_before = 0.0
         self._is_over = False
+        self._room = 0  # deliveries that may still be added, at least
+        self._attempts = outbox.PAGE  # since the room was last counted
         self._task = asyncio.create_task(self._run())
 
     def wake(self) -> None:
@@ -86,11 +88,9 @@ class Worker:
             return None
         database = self._parts.database
         if database.processes is not None and not database.processes.leads:
+            self._room, self._attempts = 0, outbox.PAGE
             return FOLLOW_SECONDS
-        if await database.read(partial(outbox.has_news, webhook_id=self._id)):
-            fill = partial(outbox.fill, webhook_id=self._id, address=self._parts.address())
-            while await database.write(fill):
-                pass
+        await self._fill()
         now = asyncio.get_running_loop().time()
         if now < self._not_before:
             return self._not_before - now
@@ -106,6 +106,18 @@ class Worker:
             self._under_way[delivery.id] = asyncio.create_task(self._deliver(delivery))
         return None
 
+    async def _fill(self) -> None:
+        """In pages. While the outbox is full, its room is counted once in so many attempts, not for every event."""
+        database = self._parts.database
+        while await database.read(partial(outbox.has_news, webhook_id=self._id)):
+            if not self._room and self._attempts >= outbox.PAGE:
+                self._attempts, self._room = 0, await database.read(partial(outbox.count_room, webhook_id=self._id))
+            if not self._room:
+                return
+            address = self._parts.address()
+            job = partial(outbox.fill, webhook_id=self._id, address=address, room=self._room)
+            self._room -= await database.write(job)
+
     async def _deliver(self, delivery: Delivery) -> None:
         try:
             async with self._parts.places:
@@ -119,6 +131,7 @@ class Worker:
             self._not_before = asyncio.get_running_loop().time() + TROUBLE_SECONDS
         finally:
             del self._under_way[delivery.id]
+            self._attempts += 1
             self._news.set()
 
     async def _attempt(self, delivery: Delivery) -> Outcome | None:

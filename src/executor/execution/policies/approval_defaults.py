@@ -27,6 +27,7 @@ async def find_approval_defaults(database: Database, source: Source) -> Approval
 def change_approval_defaults(c: Connection, source: Source, changes: DefaultChanges, *, by: Actor) -> None:
     """In a writing job: None gives an effect the built-in default back, and effects that are left out stay."""
     check_level(by, "source")
+    policies.lock(c, source.workspace_id)
     before = policies.approval_defaults(c, source)
     after = {effect: action for effect, action in {**before, **changes}.items() if action is not None}
     if after != before:
@@ -45,7 +46,7 @@ async def set_approval_defaults(
     check_level(by, "source")
 
     def job(c: Connection) -> ApprovalDefaults:
-        if sources.get(c, source.workspace_id, source.id) is None:
+        if not sources.lock(c, source):
             raise no_source(source.namespace)
         policies.lock(c, source.workspace_id)
         now = version_of(policies.approval_defaults(c, source))

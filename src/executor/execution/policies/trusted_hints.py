@@ -15,8 +15,9 @@ from executor.model.identity.actor import Actor
 from executor.model.policy import MadeFor, Policy
 from executor.model.source import Source
 from executor.policy.drafts import draft
+from executor.sources.lifecycle.persistence import no_source
 from executor.sources.mcp.tools.hints import claims_to_read
-from executor.storage.catalog import policies, tools
+from executor.storage.catalog import policies, sources, tools
 from executor.storage.database import Database
 
 Trust = Literal["trust", "ask"]
@@ -64,19 +65,25 @@ async def decide_hints(
     """
     check_kind(source)
     where = await pipeline.bindings.destination(source)
+    return await pipeline.database.write(lambda c: write_decision(c, source, where, trust, paths, by=by))
 
-    def job(c: Connection) -> Hints:
-        claims, present = read_claims(c, source), find_policy(c, source)
-        wanted = choose_claims(claims, paths) if trust == "trust" else {}
-        if present is not None:
-            policies.remove(c, source.workspace_id, present, by=by)
-        if wanted:
-            policy = draft(f"{source.namespace}.**", "allow", owner_id=source.workspace_id, source_id=source.id)
-            made_for = MadeFor(where, frozenset(wanted.values()), shown_address(source), basis="hints")
-            policies.add(c, source.workspace_id, replace(policy, made_for=made_for), by=by)
-        return read_hints(c, source)
 
-    return await pipeline.database.write(job)
+def write_decision(
+    c: Connection, source: Source, where: str, trust: Trust, paths: Sequence[str] | None, *, by: Actor
+) -> Hints:
+    """Its policy takes the place of the one that the source has. Both it and its policies are locked before a look."""
+    if not sources.lock(c, source):
+        raise no_source(source.namespace)
+    policies.lock(c, source.workspace_id)
+    claims, present = read_claims(c, source), find_policy(c, source)
+    wanted = choose_claims(claims, paths) if trust == "trust" else {}
+    if present is not None:
+        policies.remove(c, source.workspace_id, present, by=by)
+    if wanted:
+        policy = draft(f"{source.namespace}.**", "allow", owner_id=source.workspace_id, source_id=source.id)
+        made_for = MadeFor(where, frozenset(wanted.values()), shown_address(source), basis="hints")
+        policies.add(c, source.workspace_id, replace(policy, made_for=made_for), by=by)
+    return read_hints(c, source)
 
 
 def choose_claims(claims: Mapping[str, str], paths: Sequence[str] | None) -> dict[str, str]:

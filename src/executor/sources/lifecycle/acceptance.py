@@ -84,6 +84,8 @@ async def accept(database: Database, source: Source, digests: Mapping[str, str],
     entries = await asyncio.to_thread(source_revisions.pack, differences.entries)
 
     def write(c: Connection) -> bool:
+        if not sources.lock(c, source):
+            return False
         choose(source, tool_reviews.of_source(c, source.id), digests)
         if not sources.accept(c, fresh, sorted(taken), by=by):
             return False
@@ -96,7 +98,7 @@ async def accept(database: Database, source: Source, digests: Mapping[str, str],
     try:
         stays = await database.write(write)
     finally:
-        await persistence.sweep(database, source.id)
+        await persistence.sweep(database, source.id, own=generation)
     if not stays:
         raise persistence.no_source(source.namespace)
     return sources.with_next_revision(fresh)

@@ -208,7 +208,7 @@ class EditApplication:
         try:
             written = await self._database.write(write)
         finally:
-            await persistence.sweep(self._database, fresh.id)
+            await persistence.sweep(self._database, fresh.id, own=generation)
         return Edited(written, differences, move and replace(move, after=written), reading.note)
 
     async def _store(self, fresh: Source, read: ReadTools | None) -> tuple[int, Differences, Held]:
@@ -244,6 +244,7 @@ def check_undeclared(c: Connection, source: Source) -> None:
 
 def check_unchanged(c: Connection, source: Source) -> None:
     """In the transaction that changes it."""
+    sources.lock(c, source)
     present = sources.get(c, source.workspace_id, source.id)
     if present is None:
         raise persistence.no_source(source.namespace)

@@ -173,7 +173,7 @@ async def add(
     try:
         return await database.write(write)
     except (Conflict, QuotaExceeded):  # the namespace is taken, the connection doesn't fit, or there is no room
-        await sweep(database, source.id)
+        await sweep(database, source.id, is_gone=True)
         raise
 
 
@@ -229,8 +229,10 @@ async def refresh(
     document = await document_of(loaded)
     entries = await asyncio.to_thread(source_revisions.pack, differences.entries)
     shown = Shown(generation, differences, document, entries, held)
-    stays = await database.write(lambda c: switch(c, fresh, shown, new))
-    await sweep(database, source.id)
+    try:
+        stays = await database.write(lambda c: switch(c, fresh, shown, new))
+    finally:
+        await sweep(database, source.id, own=generation)
     if not stays:
         raise no_source(source.namespace)
     return Refreshed(sources.with_next_revision(fresh), differences, held=held.paths)
@@ -342,9 +344,9 @@ def show_reading(c: Connection, source: Source, shown: Shown) -> None:
         sources.note_held(c, source, new)
 
 
-async def sweep(database: Database, source_id: str) -> None:
-    """Remove what no one sees of this source, a few rows at a time."""
-    await _drop(database, partial(tools.unseen, source_id=source_id, limit=HEADS))
+async def sweep(database: Database, source_id: str, *, own: int = 0, is_gone: bool = False) -> None:
+    """Remove what no one sees of this source, a few rows at a time. `own` is the generation that the caller wrote."""
+    await _drop(database, partial(tools.unseen, source_id=source_id, own=own, is_gone=is_gone, limit=HEADS))
 
 
 async def sweep_before(database: Database, before: int) -> None:
@@ -362,7 +364,9 @@ async def note_failure(database: Database, source: Source, error: SourceError) -
     failing = mark_unread(replace(source, status="failing", error=error.message), error)
 
     def job(c: Connection) -> None:
-        if sources.replace(c, failing) and source.status != "failing":
+        if not sources.replace(c, failing):
+            raise no_source(source.namespace)
+        if source.status != "failing":
             sources.note_change(c, failing, "source.failing")
 
     await database.write(job)
@@ -400,18 +404,17 @@ async def remove(
 ) -> Source:
     def write(c: Connection) -> Source | None:
         found = sources.get(c, workspace_id, id_or_namespace)
-        if found is not None:
-            sources.lock(c, found)
-        if found is not None and connections is not None:
+        if found is None or not sources.lock(c, found):
+            return None
+        if connections is not None:
             connections.forget_source(c, found)
-        if found is not None:
-            policies.retire(c, found, by=by)
-        return sources.delete(c, workspace_id, id_or_namespace, by=by)
+        policies.retire(c, found, by=by)
+        return sources.delete(c, workspace_id, found.id, by=by)
 
     source = await database.write(write)
     if source is None:
         raise no_source(id_or_namespace)
-    await sweep(database, source.id)
+    await sweep(database, source.id, is_gone=True)
     return source
 
 

@@ -105,6 +105,7 @@ async def relabel(database: Database, source: Source, change: Change, check: Che
     entries = await asyncio.to_thread(source_revisions.pack, differences.entries)
 
     def write(c: Connection) -> bool:
+        sources.lock(c, source)
         check(c, source, renames)
         if not sources.relabel(c, fresh, differences, {one.old: one.new for one in renames}, by=by):
             return False
@@ -115,7 +116,7 @@ async def relabel(database: Database, source: Source, change: Change, check: Che
     try:
         stays = await database.write(write)
     finally:
-        await persistence.sweep(database, source.id)
+        await persistence.sweep(database, source.id, own=generation)
     if not stays:
         raise persistence.no_source(source.namespace)
     return Relabelled(sources.with_next_revision(fresh), renames, differences)

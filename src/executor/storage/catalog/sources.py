@@ -34,9 +34,9 @@ def insert(c: Connection, source: Source, *, by: By = None) -> None:
     note_change(c, source, "source.added", by=by)
 
 
-def lock(c: Connection, source: Source) -> None:
-    """Before the workspace, whose revision changes with it."""
-    lock_row(c, sources, source.id)
+def lock(c: Connection, source: Source) -> bool:
+    """Before the workspace, whose revision changes with it. False if the source is gone."""
+    return lock_row(c, sources, source.id)
 
 
 def replace(

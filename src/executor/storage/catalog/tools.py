@@ -18,13 +18,14 @@ from executor.model.source import Source
 from executor.model.tool import Effect, Tool
 from executor.storage.prepared_statements import Prepared as Many
 from executor.storage.rows import load
-from executor.storage.tables.core import listings, tool_versions
+from executor.storage.tables.core import listings, sources, tool_versions
 from executor.storage.tables.core import tools as tools_table
-from executor.storage.upserts import upsert
+from executor.storage.upserts import lock_row, upsert
 
 RAW = '"type":"raw"'  # in a binding
 DIGEST = 5  # its place in the values of a row
 SAID = 1_000  # of a description, in the record of a change
+EMPTY = -1  # a generation without rows, which gets its number when it is shown
 UNFINISHED_MS = 3_600_000  # after which a generation that no one sees was left by a process that is gone
 
 
@@ -102,12 +103,21 @@ def _entry(path: str, before: tuple[Any, ...] | None, after: tuple[Any, ...] | N
 
 
 def begin_generation(c: Connection, source: Source, rows: Sequence[ToolRow]) -> int:
-    """The first rows of a new generation, and its number: above every one that is there, whatever the clock says."""
-    t = tools_table.c
-    last = c.execute(sa.select(sa.func.max(t.generation)).where(t.source_id == source.id)).scalar()
-    generation = max(now_ms(), (last or 0) + 1)
+    """The first rows of a new generation, and its number. One without rows leaves no trace, so it has none yet."""
+    if not rows:
+        return EMPTY
+    lock_row(c, sources, source.id)  # another process may begin one too
+    generation = next_generation(c, source.id)
     add(c, source, generation, rows)
     return generation
+
+
+def next_generation(c: Connection, source_id: str) -> int:
+    """Above every one that is there, whatever the clock says. The source is locked."""
+    written = sa.select(sa.func.max(tools_table.c.generation)).where(tools_table.c.source_id == source_id)
+    shown = sa.select(listings.c.generation).where(listings.c.source_id == source_id)
+    last = max(c.execute(query).scalar() or 0 for query in (written, shown))
+    return max(now_ms(), last + 1)
 
 
 def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow]) -> None:
@@ -118,20 +128,26 @@ def add(c: Connection, source: Source, generation: int, rows: Sequence[ToolRow])
 
 
 def show(c: Connection, source: Source, generation: int) -> None:
-    """From now on the source offers exactly the tools of this generation."""
-    values = {"source_id": source.id, "workspace_id": source.workspace_id, "generation": generation}
+    """From now on the source offers exactly the tools of this generation. The source is locked, or not there yet."""
+    number = next_generation(c, source.id) if generation == EMPTY else generation
+    values = {"source_id": source.id, "workspace_id": source.workspace_id, "generation": number}
     upsert(c, listings, ("source_id",), values)
 
 
-def unseen(c: Connection, source_id: str = "", *, before: int = 0, limit: int) -> list[dict[str, Any]]:
-    """Keys of rows that no one sees, of one source or of all; with `before`, only of generations begun earlier."""
+def unseen(
+    c: Connection, source_id: str = "", *, before: int = 0, own: int = 0, is_gone: bool = False, limit: int
+) -> list[dict[str, Any]]:
+    """Keys of rows that no one sees, of one source or of all; with `before`, only of generations begun earlier.
+
+    What another process may be writing is left alone, unless the source `is_gone`. `own` is what the caller wrote.
+    """
     t = tools_table.c
     mine: tuple[sa.ColumnElement[bool], ...] = (t.source_id == source_id,) if source_id else ()
     mine += (t.generation < before,) if before else ()
     seen = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation == t.generation)
-    if c.dialect.name != "sqlite":  # another process may be writing a newer one just now
+    if c.dialect.name != "sqlite" and not is_gone:
         newer = sa.exists().where(listings.c.source_id == t.source_id, listings.c.generation > t.generation)
-        mine += (sa.or_(newer, t.generation < now_ms() - UNFINISHED_MS),)
+        mine += (sa.or_(newer, t.generation == own, t.generation < now_ms() - UNFINISHED_MS),)
     query = sa.select(t.source_id, t.generation, t.path).where(*mine, ~seen).limit(limit)
     return [{"s": row.source_id, "g": row.generation, "p": row.path} for row in c.execute(query)]
 

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 from executor.model.webhook import Webhook
 from executor.storage.rows import FLAG, WORDS, RowMapper
 from executor.storage.tables.webhooks import webhooks
+from executor.storage.upserts import lock_row
 
 _rows = RowMapper(Webhook, events=WORDS, enabled=FLAG)
 _w = webhooks.c
@@ -21,6 +22,12 @@ def insert(c: Connection, webhook: Webhook) -> None:
 
 def get(c: Connection, workspace_id: str, webhook_id: str) -> Webhook | None:
     return _rows.first(c.execute(sa.select(webhooks).where(_w.workspace_id == workspace_id, _w.id == webhook_id)))
+
+
+def lock(c: Connection, webhook_id: str) -> Webhook | None:
+    """As it is once no other process can change it."""
+    lock_row(c, webhooks, webhook_id)
+    return by_id(c, webhook_id)
 
 
 def by_id(c: Connection, webhook_id: str) -> Webhook | None:
