@@ -21,6 +21,7 @@ from sqlalchemy.engine import Connection
 from executor.model.shares import NO_LIMIT, Waiting, share
 from executor.model.use_limits import UNBOUND, Bounds
 from executor.storage.executions import usage
+from executor.storage.prepared_statements import Prepared
 from executor.storage.tables.core import executions
 
 # What is in force for each of some actors, and how many more of them may run. That is counted only where it is limited.
@@ -74,12 +75,17 @@ SELECT oldest.* FROM unnest(
     ORDER BY workspace_id, priority, actor_id, id LIMIT share.count FOR UPDATE SKIP LOCKED
 ) AS oldest
 """).columns(*executions.c)
+# Whatever the statistics say, the index has the order. This travels with the next statement.
+_forbid_sorts = Prepared(
+    sa.text("SELECT set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)")
+)
 
 
 def lock_queued(c: Connection, most: int, defaults: Bounds = UNBOUND) -> tuple[Sequence[Any], frozenset[str]]:
     """Rows to claim, and the workspaces in which limits may hold some back. Rows that another process is just claiming
     are left to it."""
     values = _read_defaults(defaults)
+    _forbid_sorts.send(c, {})
     waiting = [Waiting(*row) for row in c.execute(_waiting, {**values, "most": most})]
     chosen = _keep_free(c, share(waiting, most, random.SystemRandom()), values)
     held_back = frozenset(one.workspace_id for one in waiting if min(one.free, one.workspace_free) < most)
