@@ -281,6 +281,13 @@ class RateLimited(ExecutorError):
     status = 429
 
 
+class LimitReached(ExecutorError):
+    """`limit`, `of` and `most`, among the details, say which one; `seconds` when to try again, where that is known."""
+
+    code = "limit_reached"
+    status = 429
+
+
 class CredentialRequired(ExecutorError):
     code = "credential_required"
     status = 409

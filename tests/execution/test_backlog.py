@@ -8,21 +8,27 @@ from dataclasses import replace
 import pytest
 
 from executor.execution.backlog import STANDBY, Backlog, Waiting
+from executor.execution.use_limits import LimitsInForce, Running
+from executor.model.fairness import Lane
 from executor.settings import Settings
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
 from tests.support.submission import submit
 
-LANE = ("actor", "typescript")
+LANE = Lane("actor", "typescript")
+
+
+def no_limits() -> Running:
+    return Running(LimitsInForce(None))  # type: ignore[arg-type]  # which is never read
 
 
 def test_only_a_few_of_an_actor_are_in_memory_and_each_that_leaves_makes_room_for_the_next() -> None:
     taken: list[str] = []
-    backlog = Backlog(lambda waiting: taken.append(waiting.execution_id))
+    backlog = Backlog(lambda waiting: taken.append(waiting.execution_id), no_limits())
     for n in range(3 * STANDBY):
         backlog.put(Waiting(str(n), LANE))
     assert taken == [str(n) for n in range(STANDBY)] and not backlog.admits(LANE)
-    assert backlog.admits(("other", "typescript")) and backlog.admits(("actor", "python"))
+    assert backlog.admits(Lane("other", "typescript")) and backlog.admits(Lane("actor", "python"))
     for _ in range(10):
         backlog.leave(LANE)
     assert taken == [str(n) for n in range(STANDBY + 10)]
@@ -30,7 +36,7 @@ def test_only_a_few_of_an_actor_are_in_memory_and_each_that_leaves_makes_room_fo
 
 def test_what_was_cancelled_is_passed_over() -> None:
     taken: list[str] = []
-    backlog = Backlog(lambda waiting: taken.append(waiting.execution_id))
+    backlog = Backlog(lambda waiting: taken.append(waiting.execution_id), no_limits())
     waiting = [Waiting(str(n), LANE) for n in range(STANDBY + 3)]
     for one in waiting:
         backlog.put(one)

@@ -21,6 +21,7 @@ from executor.execution.cluster_dispatch import AHEAD, ClusterDispatch
 from executor.execution.engine import Engine
 from executor.execution.journal.journal import Journal
 from executor.execution.outcome import Outcome
+from executor.execution.use_limits import LimitsInForce, Running
 from executor.model.event import Announcement
 from executor.model.execution import Execution, Limits
 from executor.model.identity.actor import Actor
@@ -219,7 +220,7 @@ async def test_an_end_that_comes_while_the_execution_is_read_ends_the_wait(
     database: Database, local: Tenancy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("executor.execution.engine.LOOK_SECONDS", 3600.0)
-    dispatch: Any = SimpleNamespace(runs={}, backlog=Backlog(lambda waiting: None))
+    dispatch: Any = SimpleNamespace(runs={}, backlog=Backlog(lambda waiting: None, Running(LimitsInForce(database))))
     engine = LateReader(database, dispatch, limits=Limits(), max_code_bytes=1)
     execution = await add(database, local, status="running", owner="a")
     ended = await asyncio.wait_for(engine.wait(local.operator, execution.id, 3600), 120)

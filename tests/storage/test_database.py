@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -110,9 +111,15 @@ def upgrade(engine: sa.Engine) -> None:
 
 
 def test_the_migrations_give_exactly_the_tables_of_the_code(engine: sa.Engine) -> None:
+    def is_meant(item: Any, *_: object) -> bool:
+        """Some indexes are only for PostgreSQL."""
+        only = getattr(item, "_ddl_if", None)
+        return only is None or only.dialect == engine.dialect.name
+
     upgrade(engine)
     with engine.connect() as c:
-        assert list(compare_metadata(MigrationContext.configure(c), metadata)) == []
+        context = MigrationContext.configure(c, opts={"include_object": is_meant})
+        assert list(compare_metadata(context, metadata)) == []
 
 
 def schema(engine: sa.Engine) -> dict[str, list[str]]:

@@ -1,7 +1,8 @@
 """Executions that wait for their turn as rows: in memory there is only an id of each.
 
-Each actor has a few runs of each runtime in memory that wait for a sandbox. The next of its executions is taken up when
-one of them has got its sandbox, so the cost of a long queue falls on no one, and no actor waits behind another's queue.
+Each actor has a few runs of each runtime and priority in memory that wait for a sandbox. The next of its executions is
+taken up when one of them has got its sandbox, so the cost of a long queue falls on no one, and no actor waits behind
+another's queue. Where a limit says how many may run, it is also taken up only when another has ended.
 """
 
 from __future__ import annotations
@@ -10,15 +11,22 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import SystemRandom
 
 from executor.execution.typecheck import Ruling
+from executor.execution.use_limits import Running
+from executor.model import shares
 from executor.model.execution import Execution
-from executor.model.fairness import Counts
+from executor.model.fairness import Counts, Lane
+from executor.model.use_limits import RANKS
 
 STANDBY = 64
 
-Lane = tuple[str, str]  # an actor and a runtime
 BeginCheck = Callable[[Execution], asyncio.Task[Ruling] | None]
+
+
+def lane_of(execution: Execution) -> Lane:
+    return Lane(execution.actor_id, execution.runtime, execution.workspace_id, RANKS[execution.priority])
 
 
 @dataclass(eq=False, slots=True)
@@ -43,10 +51,12 @@ class Waiting:
 
 
 class Backlog:
-    """`take_up` is called with the next of an actor; it then counts as on standby until `leave` is called for it."""
+    """`take_up` is called with the next of an actor; it then counts as on standby until `leave` is called for it, and
+    in `running` until it is removed from there."""
 
-    def __init__(self, take_up: Callable[[Waiting], None]) -> None:
+    def __init__(self, take_up: Callable[[Waiting], None], running: Running) -> None:
         self._take_up = take_up
+        self._running = running
         self._standby: Counts[Lane] = Counts()
         self._lanes: dict[Lane, deque[Waiting]] = {}
         self._waiting: dict[str, Waiting] = {}
@@ -60,7 +70,7 @@ class Backlog:
 
     def admits(self, lane: Lane) -> bool:
         """Whether one more may wait in memory: never ahead of those that came before it."""
-        return lane not in self._lanes and self._standby[lane] < STANDBY
+        return lane not in self._lanes and self._has_room(lane)
 
     def put(self, waiting: Waiting) -> None:
         self._waiting[waiting.execution_id] = waiting
@@ -88,12 +98,38 @@ class Backlog:
         for waiting in list(self._waiting.values()):
             self.forget(waiting)
 
-    def _feed(self, lane: Lane) -> None:
+    def feed_workspace(self, workspace_id: str) -> None:
+        """One of its executions has ended. Of those that a limit held back, the best priority is next, and actors have
+        their shares."""
+        lanes = [lane for lane in self._lanes if lane.workspace_id == workspace_id]
+        while not self._closed and (ready := [lane for lane in lanes if lane in self._lanes and self._has_room(lane)]):
+            self._feed(self._draw(ready), most=1)
+
+    def feed_all(self) -> None:
+        """Limits may have changed."""
+        for workspace_id in {lane.workspace_id for lane in self._lanes}:
+            self.feed_workspace(workspace_id)
+
+    def _draw(self, ready: list[Lane]) -> Lane:
+        """By the rule that cluster dispatch has. Runtimes of one actor are drawn like actors."""
+        waiting = [
+            shares.Waiting(lane.workspace_id, str(place), 1, lane.rank, weight=self._running.bounds(lane).actor.weight)
+            for place, lane in enumerate(ready)
+        ]
+        (drawn,) = shares.share(waiting, 1, SystemRandom())
+        return ready[int(drawn.actor_id)]
+
+    def _has_room(self, lane: Lane) -> bool:
+        return self._standby[lane] < STANDBY and self._running.may_add(lane)
+
+    def _feed(self, lane: Lane, most: int = STANDBY) -> None:
         queue = self._lanes.get(lane)
-        while queue and not self._closed and (queue[0].dropped or self._standby[lane] < STANDBY):
+        while queue and not self._closed and (queue[0].dropped or (most and self._has_room(lane))):
             waiting = queue.popleft()
             if not waiting.dropped:
+                most -= 1
                 self.enter(lane)
+                self._running.add(lane)
                 self._take_up(waiting)
         if not queue:
             self._lanes.pop(lane, None)

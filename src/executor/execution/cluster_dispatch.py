@@ -22,8 +22,10 @@ from executor.execution.runs.run import Run
 from executor.execution.runs.segment import note_submission
 from executor.execution.sandbox_queue import Opener
 from executor.execution.typecheck import Ruling
-from executor.model.event import QUEUED, Announcement
+from executor.execution.use_limits import CHANGED, LimitsInForce, admit
+from executor.model.event import ENDINGS, QUEUED, Announcement
 from executor.model.execution import Execution
+from executor.model.use_limits import Bounds
 from executor.runtime.protocol import Runtime, Sandbox
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
@@ -53,8 +55,9 @@ class ClusterDispatch(LocalDispatch):
         processes: Processes,
         executes: bool,
         drain_seconds: float,
+        limits: LimitsInForce | None = None,
     ) -> None:
-        super().__init__(database, pipeline, runtimes, ttl_ms, inline_bytes)
+        super().__init__(database, pipeline, runtimes, ttl_ms, inline_bytes, limits=limits)
         self._processes = processes
         self._executes = executes
         self.drain_seconds = drain_seconds
@@ -63,6 +66,7 @@ class ClusterDispatch(LocalDispatch):
         self._full = False  # the last claim found no room
         self._coming: set[str] = set()  # runs that don't wait for a sandbox yet, but are about to
         self._claiming = 0  # runs that a claim under way may bring
+        self._held_back: frozenset[str] = frozenset()  # workspaces in which limits may keep some waiting
         self._present: set[str] = set()
         self._orphans: set[str] = set()
         self.begin_check: BeginCheck | None = None
@@ -77,9 +81,8 @@ class ClusterDispatch(LocalDispatch):
     def begin(self, execution: Execution, begin_check: BeginCheck | None = None) -> tuple[Run | None, Journal]:
         """Here, if there is room; else its row waits for anyone."""
         self._check_room(execution.actor_id)
-        here = self._executes and not self._closing and self._processes.is_alive and self._room > 0
-        owner, status = (self._processes.id, execution.status) if here else ("", "queued")
-        execution = replace(execution, owner=owner, status=status)
+        execution = self._place(execution)
+        here = bool(execution.owner)
         journal = Journal(self._database, execution, self._inline_bytes)
         journal.create()
         if not here:
@@ -88,6 +91,23 @@ class ClusterDispatch(LocalDispatch):
             return None, journal
         check = begin_check(execution) if begin_check is not None else None
         return self._launch(execution, journal, fresh=True, check=check), journal
+
+    def _place(self, execution: Execution) -> Execution:
+        """Owned by this process, or queued."""
+        here = self._executes and not self._closing and self._processes.is_alive and self._room > 0
+        owner, status = (self._processes.id, execution.status) if here else ("", "queued")
+        return replace(execution, owner=owner, status=status)
+
+    async def _begin_bound(
+        self, execution: Execution, bounds: Bounds, begin_check: BeginCheck | None, name: tuple[str, str] | None
+    ) -> tuple[Run | None, Journal]:
+        """What other processes run counts too. If this one is lost right then, what it owns is taken from it."""
+        journal = Journal(self._database, self._place(execution), self._inline_bytes)
+        note_submission(journal)
+        decided = await journal.insert(lambda c, one: admit(c, one, bounds, counts_owned=True), name)
+        if decided.status == "queued":
+            return None, journal
+        return self._launch_bound(decided, journal, begin_check), journal
 
     def resume(self, execution: Execution) -> None:
         """Its row is queued."""
@@ -155,11 +175,13 @@ class ClusterDispatch(LocalDispatch):
         announced, self._announced = self._announced, False
         if not announced and not await self._database.read(segments.has_queued):
             return False
+        defaults = self.limits.defaults
         self._claiming = room  # so that fresh executions don't take the same places meanwhile
         try:
-            claimed = await self._database.write(lambda c: segments.claim_queued(c, owner, room))
+            claimed = await self._database.write(lambda c: segments.claim_queued(c, owner, room, defaults))
         finally:
             self._claiming = 0
+        self._held_back = claimed.held_back
         for execution in claimed:
             # What was sent before was checked then, and must not fail now.
             self._go_on(execution, self.begin_check if execution.segment == 0 else None)
@@ -189,13 +211,18 @@ class ClusterDispatch(LocalDispatch):
                 run.abort()
 
     def _hear(self, announcement: Announcement) -> None:
-        if announcement.type == QUEUED:
+        if announcement.type == QUEUED or self._frees_place(announcement):
             self._note_queued()
-        elif run := self.runs.get(announcement.execution_id):
+        if run := self.runs.get(announcement.execution_id):
             if announcement.type == "execution.cancelled":
                 run.abort()
             elif announcement.type in DECISIONS:
                 self.spawn(self._look_at(run))
+
+    def _frees_place(self, announcement: Announcement) -> bool:
+        """For one that a limit has held back. This may be missed: there is a look every second."""
+        left = announcement.type in ENDINGS or announcement.type in ("execution.paused", CHANGED)
+        return left and announcement.workspace_id in self._held_back
 
     def _look_at_all(self) -> None:
         self._due.set()

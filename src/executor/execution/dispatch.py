@@ -9,23 +9,25 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, ExecutorError, Fenced, StorageError, UnknownRuntime
 from executor.execution import failures
 from executor.execution.approvals.elicitations import close_abandoned
-from executor.execution.backlog import Backlog, BeginCheck, Waiting
+from executor.execution.backlog import Backlog, BeginCheck, Waiting, lane_of
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.journal.journal import INLINE_BYTES, Journal
+from executor.execution.journal.journal import INLINE_BYTES, Journal, look_at
 from executor.execution.runs.run import STOP_GRACE, Run
 from executor.execution.runs.segment import note_submission, trace_segment
 from executor.execution.sandbox_queue import Opener, Places
 from executor.execution.typecheck import Ruling
+from executor.execution.use_limits import LimitsInForce, Running, admit
 from executor.model.execution import Execution, Failure
-from executor.model.fairness import CURRENT, Counts, Party
+from executor.model.fairness import CURRENT, Counts, Lane, Party
 from executor.model.ids import new_id
+from executor.model.use_limits import Bounds
 from executor.runtime.protocol import Runtime
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
@@ -40,6 +42,7 @@ CLOSE_SECONDS = 5.0
 LATER = "wait until some have ended, then try again"
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class LocalDispatch:
@@ -54,17 +57,22 @@ class LocalDispatch:
         runtimes: Runtimes,
         ttl_ms: int,
         inline_bytes: int = INLINE_BYTES,
+        *,
+        limits: LimitsInForce | None = None,
     ) -> None:
         self._database = database
         self._pipeline = pipeline
         self.runtimes = runtimes
         self._ttl_ms = ttl_ms
         self._inline_bytes = inline_bytes
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
         self.runs: dict[str, Run] = {}
         self._per_actor: Counts[str] = Counts()
-        self.backlog = Backlog(self._begin_take_up)
+        self.limits = limits or LimitsInForce(database)
+        self._running = Running(self.limits)
+        self.backlog = Backlog(self._begin_take_up, self._running)
+        self.limits.on_change.append(self.backlog.feed_all)
         self._places = Places(self.backlog)
 
     @property
@@ -77,7 +85,7 @@ class LocalDispatch:
         Where many of its actor wait for a sandbox already, it is queued as a row instead, and there is no run yet.
         """
         self._check_room(execution.actor_id)
-        lane = execution.actor_id, execution.runtime
+        lane = lane_of(execution)
         queued = not self.backlog.admits(lane)
         journal = Journal(
             self._database, replace(execution, status="queued") if queued else execution, self._inline_bytes
@@ -90,20 +98,70 @@ class LocalDispatch:
         check = begin_check(execution) if begin_check is not None else None
         return self._launch(execution, journal, fresh=True, check=check), journal
 
+    async def begin_bound(
+        self,
+        execution: Execution,
+        bounds: Bounds,
+        begin_check: BeginCheck | None = None,
+        name: tuple[str, str] | None = None,
+    ) -> tuple[Run | None, Journal]:
+        """As `begin`, where limits apply: it is counted in the transaction that inserts its row, and runs after that.
+        Raises if there are too many; then nothing is there. Someone who no longer waits for it changes nothing."""
+        self._check_room(execution.actor_id)
+        beginning = self.spawn(self._begin_bound(execution, bounds, begin_check, name))
+        beginning.add_done_callback(look_at)
+        return await asyncio.shield(beginning)
+
+    async def _begin_bound(
+        self, execution: Execution, bounds: Bounds, begin_check: BeginCheck | None, name: tuple[str, str] | None
+    ) -> tuple[Run | None, Journal]:
+        lane = lane_of(execution)
+        if not self.backlog.admits(lane):
+            execution = replace(execution, status="queued")
+        else:
+            self._running.add(lane)  # so that no other takes its place meanwhile
+        journal = Journal(self._database, execution, self._inline_bytes)
+        note_submission(journal)
+        try:
+            await journal.insert(lambda c, one: admit(c, one, bounds, counts_owned=False), name)
+            if execution.status == "queued":
+                self._queue(Waiting(execution.id, lane, begin_check))
+                return None, journal
+            return self._launch_bound(execution, journal, begin_check), journal
+        finally:
+            if execution.status != "queued":
+                self._leave_place(lane)
+
+    def _launch_bound(self, execution: Execution, journal: Journal, begin_check: BeginCheck | None) -> Run | None:
+        """None when closing: its row is left to the next start."""
+        if self._closing:
+            return None
+        check = begin_check(execution) if begin_check is not None else None
+        return self._launch(execution, journal, fresh=True, check=check)
+
     def resume(self, execution: Execution) -> None:
         """Run a claimed execution from its journal, in its turn. When closing, the next start claims it again."""
-        lane = execution.actor_id, execution.runtime
+        lane = lane_of(execution)
         if self._closing:
             return
         if self.backlog.admits(lane):
             self._go_on(execution)
         else:
-            self._queue(Waiting(execution.id, lane))
+            self.spawn(self._requeue_one(execution, lane))
 
-    def take_over(self, left: Sequence[tuple[str, str, str]]) -> None:
-        """What an earlier process left behind: id, actor and runtime of each, oldest first."""
-        for execution_id, actor_id, runtime in left:
-            self._queue(Waiting(execution_id, (actor_id, runtime), left_behind=True))
+    async def _requeue_one(self, execution: Execution, lane: Lane) -> None:
+        """It was claimed for a place that it does not have yet."""
+        row = execution.id, execution.epoch, execution.wall_ms
+        try:
+            await self._database.write(lambda c: executions.requeue(c, [row]))
+        except StorageError as error:  # it is taken up all the same
+            logger.error("can't requeue: %s", error.message)
+        self._queue(Waiting(execution.id, lane))
+
+    def take_over(self, left: Sequence[tuple[str, Lane]]) -> None:
+        """What an earlier process left behind, oldest first."""
+        for execution_id, lane in left:
+            self._queue(Waiting(execution_id, lane, left_behind=True))
 
     def cancel(self, execution_id: str) -> None:
         """It has been cancelled in the database."""
@@ -127,7 +185,7 @@ class LocalDispatch:
             task.cancel()
         await asyncio.gather(*self._tasks, *waiting, return_exceptions=True)
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -149,16 +207,18 @@ class LocalDispatch:
         run.idle_runs = self._places.pool(runtime).idle
         self.runs[execution.id] = run
         self._per_actor.add(execution.actor_id)
+        self._running.add(lane_of(execution))
         run.task = self.spawn(self._supervise(run))
         return run
 
     def _opener(self, runtime: Runtime, execution: Execution) -> Opener:
-        return self._places.opener(runtime, (execution.actor_id, execution.runtime))
+        return self._places.opener(runtime, lane_of(execution))
 
     async def _supervise(self, run: Run) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""
-        execution = run.execution
-        CURRENT.set(Party(execution.actor_id, execution.id))
+        execution, lane = run.execution, lane_of(run.execution)
+        weights = self._running.bounds(lane).weights
+        CURRENT.set(Party(lane.actor_id, execution.id, lane.workspace_id, lane.rank, *weights))
         try:
             if tracer.is_on():
                 async with trace_segment(self._database, run):
@@ -178,6 +238,7 @@ class LocalDispatch:
             if self.runs.get(execution.id) is run:
                 del self.runs[execution.id]
             self._per_actor.remove(execution.actor_id)
+            self._leave_place(lane)
             run.done.set()
             run.reported.set()
 
@@ -193,7 +254,7 @@ class LocalDispatch:
 
     async def _retry(self, execution: Execution) -> None:
         await asyncio.sleep(RETRY_SECONDS)
-        self.take_over([(execution.id, execution.actor_id, execution.runtime)])
+        self.take_over([(execution.id, lane_of(execution))])
 
     # -- the queue ---------------------------------------------------------------------------------------------------
 
@@ -205,6 +266,12 @@ class LocalDispatch:
         """Its row is on its way to the writer before anyone tries to claim it."""
         journal.flush()
         self._queue(waiting)
+
+    def _leave_place(self, lane: Lane) -> None:
+        """One fewer runs, or is about to."""
+        self._running.remove(lane)
+        if len(self.backlog) and self._running.bounds(lane).is_bound:
+            self.backlog.feed_workspace(lane.workspace_id)
 
     def _queue(self, waiting: Waiting) -> None:
         if not self._closing:
@@ -239,6 +306,7 @@ class LocalDispatch:
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._queue, again)
         finally:
             self.backlog.leave(waiting.lane)
+            self._leave_place(waiting.lane)
             if not waiting.dropped:
                 self._leave_queue(waiting)
 

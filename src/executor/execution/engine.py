@@ -22,6 +22,7 @@ from executor.errors import (
     Forbidden,
     InvalidRequest,
     KeyReused,
+    LimitReached,
     NotFound,
 )
 from executor.execution import failures
@@ -39,11 +40,14 @@ from executor.execution.quotas import Quotas, narrow_limits
 from executor.execution.runs.run import Run
 from executor.execution.submissions import Submission, Submitted
 from executor.execution.typecheck import Checks, Typecheck
+from executor.execution.use_limits import choose_priority
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Call, Execution, Limits
+from executor.model.fairness import Lane
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
+from executor.model.use_limits import Bounds
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
 from executor.telemetry.metrics import EXECUTIONS, INTERACTION_WAIT, INTERACTIONS
@@ -131,12 +135,10 @@ class Engine:
             found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
             if found is not None:
                 return self._find_known(actor, submission, *found)
-            begun = await self._admit(actor, submission)
-            journal = begun[-1]
-            journal.name(submission.key, submission.digest)
             try:
-                await journal.durable()
-            except IntegrityError:  # another process was given the same at the same time
+                begun = await self._admit(actor, submission)
+                await begun[-1].durable()
+            except (IntegrityError, LimitReached):  # another process may have been given the same at the same time
                 found = await self._database.read(lambda c: submissions.find(c, actor.workspace_id, *name))
                 if found is None:
                     raise
@@ -145,9 +147,9 @@ class Engine:
 
     async def _admit(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
         if not actor.is_stranger or self._quotas is None:
-            return self._begin(actor, submission)
+            return await self._begin(actor, submission)
         await self._quotas.admit(actor)
-        begun = self._begin(actor, replace(submission, limits=narrow_limits(submission.limits or self._limits)))
+        begun = await self._begin(actor, replace(submission, limits=narrow_limits(submission.limits or self._limits)))
         self._quotas.note(actor.workspace_id, begun[0].id)
         return begun
 
@@ -378,11 +380,24 @@ class Engine:
 
     # -- submissions ------------------------------------------------------------------------------------------------
 
-    def _begin(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
+    async def _begin(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
+        bounds = self._dispatch.limits.of(actor.workspace_id, actor.id)
+        execution = self._create(actor, submission, bounds)
+        begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
+        if bounds.is_bound:
+            name = (submission.key, submission.digest) if submission.key else None
+            run, journal = await self._dispatch.begin_bound(execution, bounds, begin_check, name)
+        else:
+            run, journal = self._dispatch.begin(execution, begin_check)
+            if submission.key:
+                journal.name(submission.key, submission.digest)
+        return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
+
+    def _create(self, actor: Actor, submission: Submission, bounds: Bounds) -> Execution:
         self._check_code(submission.code)
         language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime, submission.code)
         at = now_ms()
-        execution = Execution(
+        return Execution(
             id=new_id("exec"),
             workspace_id=actor.workspace_id,
             actor_id=actor.id,
@@ -400,10 +415,8 @@ class Engine:
             client_name=submission.client_name,
             toolkit_id=actor.toolkit_id,
             typecheck=submission.typecheck or "",
+            priority=choose_priority(actor, bounds, submission.priority),
         )
-        begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
-        run, journal = self._dispatch.begin(execution, begin_check)
-        return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
 
     def _check_code(self, code: str) -> None:
         if "\0" in code:
@@ -421,7 +434,7 @@ class Engine:
             )
 
 
-def list_left_behind(c: Connection) -> list[tuple[str, str, str]]:
+def list_left_behind(c: Connection) -> list[tuple[str, Lane]]:
     return executions.list_unfinished(c, interactions.list_eliciting(c))
 
 

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
-from executor.execution.backlog import Backlog, Lane
+from executor.execution.backlog import Backlog
 from executor.execution.runs.run import Run
+from executor.model.fairness import Lane
 from executor.runtime.protocol import Runtime, Sandbox
 
 Opener = Callable[[], Awaitable[Sandbox]]

@@ -12,6 +12,7 @@ from executor.execution.outcome import Outcome
 from executor.execution.typecheck import Typecheck
 from executor.model.digest import digest
 from executor.model.execution import Limits
+from executor.model.use_limits import Priority
 
 _KEY = re.compile(r"[!-~]{1,255}")
 
@@ -37,6 +38,7 @@ class Submission:
     key: str = ""
     client_id: str = ""
     client_name: str = ""
+    priority: Priority | None = None
 
     @property
     def digest(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from executor.model.tool import Effect
+from executor.model.use_limits import Priority
 
 Status = Literal["queued", "running", "paused", "completed", "failed", "cancelled"]
 FINAL: frozenset[Status] = frozenset({"completed", "failed", "cancelled"})
@@ -74,6 +75,7 @@ class Execution:
     segment: int = 0  # how often it was queued again
     attempts: int = 0  # how often its process was lost since it last got an answer
     typecheck: str = ""  # as it was submitted; empty for the default
+    priority: Priority = "normal"
 
     def __post_init__(self) -> None:
         if not self.runtime:

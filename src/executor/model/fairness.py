@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -14,10 +14,26 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """Whom a call or a sandbox is for. Both empty: Executor's own business, such as reading a document."""
+    """Whom a call or a sandbox is for. All empty: Executor's own business, such as reading a document.
+
+    The lower `rank` goes first in its workspace. With a weight of 3, a turn is one of three at once.
+    """
 
     actor_id: str = ""
     execution_id: str = ""
+    workspace_id: str = ""
+    rank: int = 1
+    workspace_weight: int = 1
+    weight: int = 1
+
+
+class Lane(NamedTuple):
+    """What waits in the order it came."""
+
+    actor_id: str
+    runtime: str
+    workspace_id: str = ""
+    rank: int = 1
 
 
 # Set by the task of each run; the tasks it starts inherit it.
@@ -45,6 +61,39 @@ class Counts(dict[K, int]):
             self.pop(key, None)
 
 
+class Turns:
+    """Whose turn it is: the first in `order`. One with a weight of 3 has three turns before it goes to the end."""
+
+    def __init__(self, order: OrderedDict[str, Any]) -> None:
+        self._order = order
+        self._weights: dict[str, int] = {}  # of those that have more than 1
+        self._left: dict[str, int] = {}
+
+    def weigh(self, key: str, weight: int) -> None:
+        if weight > 1:
+            self._weights[key] = weight
+        elif self._weights:
+            self._weights.pop(key, None)
+
+    def end_one(self, key: str) -> None:
+        if self._weights:
+            left = self._left.pop(key, self._weights.get(key, 1)) - 1
+            if left > 0:
+                self._left[key] = left
+                return
+        self._order.move_to_end(key)
+
+    def forget(self, key: str) -> None:
+        """It waits for nothing."""
+        if self._weights:
+            self._weights.pop(key, None)
+            self._left.pop(key, None)
+
+    def clear(self) -> None:
+        self._weights.clear()
+        self._left.clear()
+
+
 class FairQueue(Generic[T]):
     """Actors take turns, the executions of one actor take turns, and within an execution the first come goes first.
 
@@ -53,6 +102,7 @@ class FairQueue(Generic[T]):
 
     def __init__(self) -> None:
         self._actors: OrderedDict[str, OrderedDict[str, OrderedDict[T, None]]] = OrderedDict()
+        self._turns = Turns(self._actors)
         self._size = 0
 
     def __len__(self) -> int:
@@ -61,6 +111,7 @@ class FairQueue(Generic[T]):
     def push(self, party: Party, item: T) -> None:
         executions = self._actors.setdefault(party.actor_id, OrderedDict())
         executions.setdefault(party.execution_id, OrderedDict())[item] = None
+        self._turns.weigh(party.actor_id, party.weight)
         self._size += 1
 
     def pop(
@@ -86,6 +137,7 @@ class FairQueue(Generic[T]):
     def clear(self) -> list[T]:
         found = [item for executions in self._actors.values() for items in executions.values() for item in items]
         self._actors.clear()
+        self._turns.clear()
         self._size = 0
         return found
 
@@ -93,7 +145,7 @@ class FairQueue(Generic[T]):
         item, _ = self._actors[actor_id][execution_id].popitem(last=last)
         self._settle(actor_id, execution_id)
         if actor_id in self._actors:
-            self._actors.move_to_end(actor_id)
+            self._turns.end_one(actor_id)
             if execution_id in self._actors[actor_id]:
                 self._actors[actor_id].move_to_end(execution_id)
         return item
@@ -106,3 +158,57 @@ class FairQueue(Generic[T]):
             del executions[execution_id]
         if not executions:
             del self._actors[actor_id]
+            self._turns.forget(actor_id)
+
+
+class SharedQueue(Generic[T]):
+    """Workspaces take turns. In a workspace the best rank goes first, and its actors take turns as in a `FairQueue`."""
+
+    def __init__(self) -> None:
+        self._workspaces: OrderedDict[str, dict[int, FairQueue[T]]] = OrderedDict()
+        self._turns = Turns(self._workspaces)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def push(self, party: Party, item: T) -> None:
+        ranks = self._workspaces.setdefault(party.workspace_id, {})
+        ranks.setdefault(party.rank, FairQueue()).push(party, item)
+        self._turns.weigh(party.workspace_id, party.workspace_weight)
+        self._size += 1
+
+    def pop(self, *, last: bool = False) -> T | None:
+        """`last` takes what came last of that actor."""
+        for workspace_id, ranks in self._workspaces.items():
+            item = ranks[min(ranks)].pop(last=last)
+            self._turns.end_one(workspace_id)
+            self._settle(workspace_id, min(ranks))
+            return item
+        return None
+
+    def discard(self, party: Party, item: T) -> None:
+        """Someone stopped waiting."""
+        queue = self._workspaces.get(party.workspace_id, {}).get(party.rank)
+        if queue is None:
+            return
+        before = len(queue)
+        queue.discard(party, item)
+        if len(queue) < before:
+            self._settle(party.workspace_id, party.rank)
+
+    def clear(self) -> list[T]:
+        found = [item for ranks in self._workspaces.values() for queue in ranks.values() for item in queue.clear()]
+        self._workspaces.clear()
+        self._turns.clear()
+        self._size = 0
+        return found
+
+    def _settle(self, workspace_id: str, rank: int) -> None:
+        self._size -= 1
+        ranks = self._workspaces[workspace_id]
+        if not ranks[rank]:
+            del ranks[rank]
+        if not ranks:
+            del self._workspaces[workspace_id]
+            self._turns.forget(workspace_id)

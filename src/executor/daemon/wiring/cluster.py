@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from executor.execution.cluster_dispatch import ClusterDispatch
     from executor.execution.engine import Engine
     from executor.execution.typecheck import Checks, Ruling, Typecheck
+    from executor.execution.use_limits import LimitsInForce
     from executor.model.execution import Execution
     from executor.runtime.registry import Runtimes
     from executor.storage.feed import Feed
@@ -34,7 +35,12 @@ async def leave(database: Database) -> None:
 
 
 def dispatch_of(
-    settings: Settings, role: Role, database: Database, pipeline: CallPipeline, runtimes: Runtimes
+    settings: Settings,
+    role: Role,
+    database: Database,
+    pipeline: CallPipeline,
+    runtimes: Runtimes,
+    limits: LimitsInForce,
 ) -> ClusterDispatch:
     from executor.execution.cluster_dispatch import ClusterDispatch
 
@@ -48,6 +54,7 @@ def dispatch_of(
         processes=database.processes,
         executes=executes(settings, role),
         drain_seconds=settings.drain_seconds,
+        limits=limits,
     )
 
 

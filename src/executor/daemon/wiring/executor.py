@@ -39,10 +39,12 @@ from executor.execution.engine import Engine
 from executor.execution.policies.cache import PolicyCache
 from executor.execution.quotas import Allowance, Quotas
 from executor.execution.typecheck import CheckerTools, Checks
+from executor.execution.use_limits import LimitsInForce
 from executor.identity.anonymous import Anonymous
 from executor.identity.authentication import Authenticator
 from executor.model.execution import Limits
 from executor.model.ids import continue_after, now_ms
+from executor.model.use_limits import Bounds, UseLimits
 from executor.network.client import Egress
 from executor.runtime.worker.memory import free_memory
 from executor.secrets.sealing import Sealing
@@ -145,11 +147,14 @@ class Executor:
         self.runtimes = sandboxes.runtimes
         self.remote_runs = sandboxes.remote_runs
         self.limits = Limits(**asdict(settings.limits))
+        self.use_limits = LimitsInForce(database, self.feed, default_bounds(settings))
         ttl_ms = settings.approval_ttl_seconds * 1000
         self._cluster: ClusterDispatch | None = None
         if database.processes is not None:
-            self._cluster = cluster.dispatch_of(settings, role, database, self.pipeline, self.runtimes)
-        dispatch = self._cluster or LocalDispatch(database, self.pipeline, self.runtimes, ttl_ms, settings.inline_bytes)
+            self._cluster = cluster.dispatch_of(settings, role, database, self.pipeline, self.runtimes, self.use_limits)
+        dispatch = self._cluster or LocalDispatch(
+            database, self.pipeline, self.runtimes, ttl_ms, settings.inline_bytes, limits=self.use_limits
+        )
         self.checker = Checker(self.catalog, CheckerTools(self.pipeline, self.catalog), tuple(BUILTINS.values()))
         self.feed.listen(self.checker.on_event, self.checker.forget)
         checks = Checks(self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
@@ -254,6 +259,7 @@ class Executor:
             executor = cls(settings, database, await database.write(tenancy.provision), sandboxes, role)
             executor.open_mcp = open_mcp
             await executor.feed.join()
+            await executor.use_limits.load()
             executor.exporter = exporter = await open_telemetry(settings)
             await executor.secrets.finish_rotation()
             await executor.connections.statics.migrate()
@@ -407,6 +413,13 @@ def reseal_webhooks(c: Connection, sealing: Sealing) -> None:
     from executor.webhooks import credentials
 
     credentials.reseal(c, sealing)
+
+
+def default_bounds(settings: Settings) -> Bounds:
+    """For everyone for whom nothing else was chosen."""
+    workspace = (settings.running_limit_workspace, settings.queued_limit_workspace, settings.minute_limit_workspace)
+    actor = (settings.running_limit_actor, settings.queued_limit_actor, settings.minute_limit_actor)
+    return Bounds(UseLimits(*workspace), UseLimits(*actor))
 
 
 def allowance_of(settings: Settings) -> Allowance:

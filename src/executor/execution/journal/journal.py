@@ -106,6 +106,29 @@ class Journal:
         self._happened.append(creation_event(self._execution))
         self._birth = asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush)
 
+    async def insert(
+        self, decide: Callable[[Connection, Execution], Execution], name: tuple[str, str] | None = None
+    ) -> Execution:
+        """The execution's row at once, with its `name`, as `decide` wants it. If that raises, nothing is there.
+
+        It may lock what it counts, so it shares no transaction with others.
+        """
+        execution = self._execution
+        happened, self._happened = [creation_event(execution), *self._happened], []
+
+        def job(c: Connection) -> Execution:
+            decided = decide(c, execution)
+            executions.insert(c, decided)
+            if name is not None:
+                submissions.insert(c, decided, *name)
+            if decided.status == "queued" and self._database.processes is not None:
+                executions.announce_queued(c, decided.workspace_id, decided.id)
+            events.append_all(c, decided.workspace_id, decided.id, happened, by=decided)
+            return decided
+
+        self._execution = await self._database.write(job)
+        return self._execution
+
     def name(self, key: str, digest: str) -> None:
         """With the execution's row, so that neither is ever there without the other."""
         self._hold(lambda c: submissions.insert(c, self._execution, key, digest), [])

@@ -2,9 +2,9 @@
 
 A program that has burnt much CPU time is a hog. Hogs may hold all places but a quarter: when others wait and hogs hold
 more, the latest of them is evicted. It starts again, once, when it is the turn of a hog, and then keeps its place. So
-new programs are tried however many hogs there are. Those that wait are served actor by actor, so that no one waits
-behind another's queue. Of one actor's now the first come is served and now the last: the last come would otherwise have
-to wait until every hog before it has been found out.
+new programs are tried however many hogs there are. Those that wait are served by turns of workspaces and of their
+actors, so that no one waits behind another's queue. Of one actor's now the first come is served and now the last: the
+last come would otherwise have to wait until every hog before it has been found out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from random import getrandbits
 
 from executor.errors import ExecutorError
-from executor.model.fairness import CURRENT, FairQueue
+from executor.model.fairness import CURRENT, SharedQueue
 from executor.runtime.protocol import Program
 from executor.runtime.worker.process import Place, Worker
 
@@ -32,7 +32,7 @@ class Scheduler:
         self._workers = workers
         reserved = max(_LEAST_RESERVED, total // _RESERVED_PART)
         self._share = total - reserved if total > reserved else total
-        self._waiting: FairQueue[Waiter] = FairQueue()
+        self._waiting: SharedQueue[Waiter] = SharedQueue()
         self._hogs: deque[Waiter] = deque()
         self._known: OrderedDict[int, None] = OrderedDict()
         self._leaving: set[Place] = set()

@@ -13,7 +13,9 @@ from sqlalchemy.engine import Connection
 from executor.errors import Fenced
 from executor.model.event import QUEUED, Announcement
 from executor.model.execution import Execution, Failure, Limits, Status
+from executor.model.fairness import Lane
 from executor.model.ids import now_ms
+from executor.model.use_limits import RANKS
 from executor.storage.prepared_statements import Prepared
 from executor.storage.rows import OPTIONAL_ID, RowMapper, Stored, dump, expecting_one, load, read_fields
 from executor.storage.scan import Unindexed
@@ -28,6 +30,9 @@ def _limits(limits: Limits) -> str:
     return dump(asdict(limits))
 
 
+BY_RANK = {rank: priority for priority, rank in RANKS.items()}
+
+
 def _failure(failure: Failure | None) -> str | None:
     return None if failure is None else dump(asdict(failure))
 
@@ -37,6 +42,7 @@ mapper = RowMapper(
     limits=Stored(_limits, lambda text: read_fields(Limits, load(text))),
     failure=Stored(_failure, lambda text: read_fields(Failure, load(text)) if text else None),
     artifact_id=OPTIONAL_ID,
+    priority=Stored(RANKS.__getitem__, BY_RANK.__getitem__),
 )
 # Statements on every execution's road are built once; building one costs more than running it.
 _id = executions.c.id == sa.bindparam("key")
@@ -218,17 +224,18 @@ def counts(c: Connection, workspace_id: str) -> dict[str, int]:
     return found
 
 
-def list_unfinished(c: Connection, attended: Collection[str] = ()) -> list[tuple[str, str, str]]:
-    """Executions that should be running but have no owner after a restart, oldest first: id, actor and runtime.
+def list_unfinished(c: Connection, attended: Collection[str] = ()) -> list[tuple[str, Lane]]:
+    """Executions that should be running but have no owner after a restart, oldest first, with where each waits.
 
     `attended` were paused with a call under way, which ended with their owner.
     """
     everywhere = executions.c.workspace_id.in_(sa.select(workspaces.c.id))  # so that the index serves
-    found = (executions.c.id, executions.c.actor_id, executions.c.runtime)
+    names = ("id", "actor_id", "runtime", "workspace_id", "priority")
+    found = [executions.c[name] for name in names]
     unfinished = sa.and_(everywhere, executions.c.status.in_(("queued", "running")))
     paused = sa.and_(executions.c.id.in_(attended), executions.c.status == "paused")
     rows = [row for which in (unfinished, paused) for row in c.execute(sa.select(*found).where(which))]
-    return sorted((row.id, row.actor_id, row.runtime) for row in rows)
+    return sorted((key, Lane(*lane)) for key, *lane in rows)
 
 
 def newest_ids(c: Connection) -> list[str]:

@@ -7,6 +7,7 @@ before anything else of it, always.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from executor.model.execution import Execution
 from executor.model.ids import now_ms
+from executor.model.use_limits import UNBOUND, Bounds
 from executor.storage.executions import claim_order
 from executor.storage.executions.executions import announce_queued, claim, mapper
 from executor.storage.prepared_statements import Prepared
@@ -40,6 +42,14 @@ _dead = sa.select(workers.c.id).where(workers.c.dead_at.is_not(None))
 _is_lost = (OWNED, _e.owner.in_(_dead), _e.status.in_(("running", "paused")))
 
 
+class Claimed(list[Execution]):
+    """`held_back` are the workspaces in which limits may keep others waiting."""
+
+    def __init__(self, found: Iterable[Execution], held_back: frozenset[str] = frozenset()) -> None:
+        super().__init__(found)
+        self.held_back = held_back
+
+
 def resume(c: Connection, execution_id: str) -> Execution | None:
     """A parked execution continues: on SQLite in this very process, else wherever it is claimed. None if it was not."""
     if c.dialect.name == "sqlite":
@@ -50,13 +60,16 @@ def resume(c: Connection, execution_id: str) -> Execution | None:
     return _queue_again(c, mapper.noun(row))
 
 
-def claim_queued(c: Connection, owner: str, most: int) -> list[Execution]:
-    """By turns of workspaces and actors, each under an epoch of its own. What another process is just claiming is left
-    to it."""
-    at, found = now_ms(), [mapper.noun(row) for row in claim_order.lock_queued(c, most)]
+def claim_queued(c: Connection, owner: str, most: int, defaults: Bounds = UNBOUND) -> Claimed:
+    """By the shares of workspaces and actors, each under an epoch of its own. What another process is just claiming is
+    left to it. `defaults` are the limits of those for whom none were chosen."""
+    at = now_ms()
+    rows, held_back = claim_order.lock_queued(c, most, defaults)
+    found = [mapper.noun(row) for row in rows]
     for one in found:
         _take.send(c, {"key": one.id, "new_epoch": one.epoch + 1, "at": at, "new_owner": owner})
-    return [replace(one, status="running", epoch=one.epoch + 1, owner=owner, updated_at=at) for one in found]
+    claimed = [replace(one, status="running", epoch=one.epoch + 1, owner=owner, updated_at=at) for one in found]
+    return Claimed(claimed, held_back)
 
 
 def lock_lost(c: Connection, most: int) -> list[Execution]:

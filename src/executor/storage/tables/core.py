@@ -278,12 +278,35 @@ executions = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False, default=0, server_default="0"),
     sa.Column("typecheck", sa.String, nullable=False, default="", server_default=""),
     sa.Column("toolkit_id", sa.String, nullable=False, server_default=""),
+    sa.Column("priority", sa.Integer, nullable=False, default=1, server_default="1"),  # 0 is claimed first
     sa.Index("ix_executions_owner", "owner", sqlite_where=OWNED, postgresql_where=OWNED),
     sa.Index("ix_executions_queued", "workspace_id", "actor_id", "id", sqlite_where=QUEUED, postgresql_where=QUEUED),
     sa.Index(None, "workspace_id", "id"),
     sa.Index(None, "workspace_id", "status", "id"),
     sa.Index(None, "workspace_id", "actor_id", "id"),
     sa.Index(None, "workspace_id", "runtime", "language", "id"),
+)
+# What several processes claim from, and count. SQLite has one process, which knows what it runs.
+sa.Index(
+    "ix_executions_claimed_next",
+    *(executions.c[name] for name in ("workspace_id", "priority", "actor_id", "id")),
+    postgresql_where=QUEUED,
+).ddl_if(dialect="postgresql")
+sa.Index("ix_executions_owned", executions.c.workspace_id, executions.c.actor_id, postgresql_where=OWNED).ddl_if(
+    dialect="postgresql"
+)
+
+# What was chosen for a workspace (`actor_id` is empty) or for one of its actors. NULL is the default.
+use_limits = sa.Table(
+    "use_limits",
+    metadata,
+    sa.Column("workspace_id", sa.String, sa.ForeignKey("workspaces.id"), primary_key=True),
+    sa.Column("actor_id", sa.String, primary_key=True),
+    sa.Column("running", sa.Integer),
+    sa.Column("queued", sa.Integer),
+    sa.Column("per_minute", sa.Integer),
+    sa.Column("weight", sa.Integer),
+    sa.Column("priority", sa.String),
 )
 
 calls = sa.Table(

@@ -18,6 +18,7 @@ from executor.errors import (
     ExecutorError,
     InternalError,
     InvalidRequest,
+    LimitReached,
     MethodNotAllowed,
     NotFound,
     RateLimited,
@@ -39,6 +40,8 @@ def respond(error: ExecutorError, headers: Mapping[str, str] | None = None) -> R
         extra.setdefault("WWW-Authenticate", "Bearer")
     if isinstance(error, RateLimited):
         extra["Retry-After"] = str(error.details.get("seconds", 1))
+    if isinstance(error, LimitReached) and "seconds" in error.details:
+        extra["Retry-After"] = str(error.details["seconds"])
     if isinstance(error, BodyTooLarge) or error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         extra["Connection"] = "close"  # the rest of the body was not read
     body = orjson.dumps(error.to_problem(), default=str)
