@@ -19,10 +19,6 @@ def insert(c: Connection, webhook: Webhook) -> None:
     c.execute(sa.insert(webhooks), _rows.values(webhook))
 
 
-def get(c: Connection, workspace_id: str, webhook_id: str) -> Webhook | None:
-    return _rows.first(c.execute(sa.select(webhooks).where(_w.workspace_id == workspace_id, _w.id == webhook_id)))
-
-
 def by_id(c: Connection, webhook_id: str) -> Webhook | None:
     return _rows.first(c.execute(sa.select(webhooks).where(_w.id == webhook_id)))
 
