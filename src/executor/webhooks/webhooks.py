@@ -117,18 +117,18 @@ class Webhooks:
 
         return await self._database.read(job)
 
-    async def show(self, by: Actor, webhook_id: str) -> Summary:
-        return await self._database.read(lambda c: summarize(c, find(c, by, webhook_id)))
+    async def show(self, by: Actor, id_or_name: str) -> Summary:
+        return await self._database.read(lambda c: summarize(c, find(c, by, id_or_name)))
 
-    async def change(self, by: Actor, webhook_id: str, wanted: Change) -> Summary:
+    async def change(self, by: Actor, id_or_name: str, wanted: Change) -> Summary:
         """A disabled webhook that is enabled again is sent what happens from then on."""
         check_events(wanted.events)
         private_access = await check_address(self._egress, by, wanted.url) if wanted.url is not None else ""
         if wanted.events is not None or wanted.enabled:
-            await self._take_ahead(by, webhook_id)
+            await self._take_ahead(by, id_or_name)
 
         def job(c: Connection) -> Summary:
-            present = find_locked(c, by, webhook_id)
+            present = find_locked(c, by, id_or_name)
             if wanted.revision is not None and wanted.revision != present.revision:
                 raise Conflict(
                     f"the webhook was changed meanwhile: its revision is {present.revision}",
@@ -159,15 +159,15 @@ class Webhooks:
             return summarize(c, changed)
 
         changed = await self._database.write(job)
-        await self._reload(webhook_id)
+        await self._reload(changed.webhook.id)
         return changed
 
-    async def rotate(self, by: Actor, webhook_id: str) -> tuple[Summary, str]:
+    async def rotate(self, by: Actor, id_or_name: str) -> tuple[Summary, str]:
         """A new secret; the one before it signs too for a day, so that receivers can change to the new one."""
         secret = new_secret()
 
         def job(c: Connection) -> Summary:
-            present = find_locked(c, by, webhook_id)
+            present = find_locked(c, by, id_or_name)
             if present.kind == "slack":
                 raise InvalidRequest("a webhook of the kind `slack` has no secret", hint="change its URL instead")
             before = unseal(c, self._sealing, present)
@@ -179,59 +179,59 @@ class Webhooks:
 
         return await self._database.write(job), secret
 
-    async def remove(self, by: Actor, webhook_id: str) -> Summary:
+    async def remove(self, by: Actor, id_or_name: str) -> Summary:
         def job(c: Connection) -> Summary:
-            present = find_locked(c, by, webhook_id)
+            present = find_locked(c, by, id_or_name)
             summary = summarize(c, present)
             webhooks.delete(c, present.id)
             note(c, present, "webhook.removed", by)
             return summary
 
         removed = await self._database.write(job)
-        await self._reload(webhook_id)
+        await self._reload(removed.webhook.id)
         return removed
 
-    async def send_test(self, by: Actor, webhook_id: str) -> Delivery:
+    async def send_test(self, by: Actor, id_or_name: str) -> Delivery:
         def job(c: Connection) -> Delivery:
-            present = find_enabled(c, by, webhook_id)
+            present = find_enabled(c, by, id_or_name)
             delivery = outbox.new_test(present, self._parts.address())
             deliveries.insert(c, [delivery])
             note(c, present, "webhook.tested", by)
             return delivery
 
         delivery = await self._database.write(job)
-        self._wake(webhook_id)
+        self._wake(delivery.webhook_id)
         return delivery
 
     async def list_deliveries(
-        self, by: Actor, webhook_id: str, *, status: DeliveryStatus | None = None, before: str = "", limit: int = 50
+        self, by: Actor, id_or_name: str, *, status: DeliveryStatus | None = None, before: str = "", limit: int = 50
     ) -> list[Delivery]:
         def job(c: Connection) -> list[Delivery]:
-            mine = find(c, by, webhook_id)
+            mine = find(c, by, id_or_name)
             return deliveries.page(c, mine.id, status=status, before=before, limit=limit)
 
         return await self._database.read(job)
 
-    async def show_delivery(self, by: Actor, webhook_id: str, delivery_id: str) -> Delivery:
-        return await self._database.read(lambda c: find_delivery(c, find(c, by, webhook_id), delivery_id))
+    async def show_delivery(self, by: Actor, id_or_name: str, delivery_id: str) -> Delivery:
+        return await self._database.read(lambda c: find_delivery(c, find(c, by, id_or_name), delivery_id))
 
-    async def resend(self, by: Actor, webhook_id: str, delivery_id: str) -> Delivery:
+    async def resend(self, by: Actor, id_or_name: str, delivery_id: str) -> Delivery:
         """The same message with the same id, and as many attempts as a new one."""
 
         def job(c: Connection) -> Delivery:
-            present = find_enabled(c, by, webhook_id)
+            present = find_enabled(c, by, id_or_name)
             delivery = find_delivery(c, present, delivery_id)
             again = deliveries.change(c, delivery.id, status="pending", attempts=0, next_at=now_ms(), error="")
             note(c, present, "webhook.resent", by, deliveryId=delivery.id)
             return again or delivery
 
         again = await self._database.write(job)
-        self._wake(webhook_id)
+        self._wake(again.webhook_id)
         return again
 
-    async def _take_ahead(self, by: Actor, webhook_id: str) -> None:
+    async def _take_ahead(self, by: Actor, id_or_name: str) -> None:
         """Before its events change, a page at a time, as far as there is room."""
-        webhook = await self._database.read(lambda c: find(c, by, webhook_id))
+        webhook = await self._database.read(lambda c: find(c, by, id_or_name))
         room = await self._database.read(partial(outbox.count_room, webhook_id=webhook.id))
         fill = partial(outbox.fill, webhook_id=webhook.id, address=self._parts.address())
         while room > 0 and (taken := await self._database.write(partial(fill, room=room))):
@@ -280,21 +280,27 @@ def check_events(chosen: Sequence[str] | None) -> None:
         raise InvalidRequest("no events are chosen", hint="choose at least one, such as `interaction.requested`")
 
 
-def find(c: Connection, by: Actor, webhook_id: str) -> Webhook:
-    found = webhooks.get(c, by.workspace_id, webhook_id) if webhook_id.isascii() else None
-    if found is None:
-        raise NotFound(f"there is no webhook {webhook_id[:100]}", hint="`executor webhooks list` shows them")
-    return found
+def find(c: Connection, by: Actor, id_or_name: str) -> Webhook:
+    """By its id, or by its name if no other webhook has the same."""
+    listed = webhooks.listing(c, by.workspace_id)
+    found = [one for one in listed if one.id == id_or_name] or [one for one in listed if one.name == id_or_name]
+    if len(found) > 1:
+        named = f"there are {len(found)} webhooks named {id_or_name[:100]}"
+        raise InvalidRequest(named, hint=f"use one of {', '.join(one.id for one in found)}")
+    if not found:
+        raise NotFound(f"there is no webhook {id_or_name[:100]}", hint="`executor webhooks list` shows them")
+    return found[0]
 
 
-def find_locked(c: Connection, by: Actor, webhook_id: str) -> Webhook:
+def find_locked(c: Connection, by: Actor, id_or_name: str) -> Webhook:
     """As it is once no other process can change it."""
-    webhooks.lock(c, find(c, by, webhook_id).id)
-    return find(c, by, webhook_id)
+    found = find(c, by, id_or_name)
+    webhooks.lock(c, found.id)
+    return find(c, by, found.id)
 
 
-def find_enabled(c: Connection, by: Actor, webhook_id: str) -> Webhook:
-    found = find_locked(c, by, webhook_id)
+def find_enabled(c: Connection, by: Actor, id_or_name: str) -> Webhook:
+    found = find_locked(c, by, id_or_name)
     if not found.enabled:
         raise Conflict(f"the webhook is disabled: {found.disabled_reason}", hint="enable it first")
     return found

@@ -193,6 +193,7 @@ ODD_CALLS: list[Any] = [
 ]
 PLAIN: list[tuple[str, Any]] = [
     ("initialize", HANDSHAKE),
+    ("initialize", {**HANDSHAKE, "protocolVersion": "2025-11-25"}),
     ("initialize", {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "sampling": {}}}),
     ("initialize", {**HANDSHAKE, "clientInfo": {"name": "x", "version": "1", "title": "X"}}),
     ("ping", None),

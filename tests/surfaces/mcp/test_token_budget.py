@@ -12,7 +12,7 @@ from tests.surfaces.mcp.test_malformed_requests import ACCEPT
 
 BUDGET = 500
 WIRE = 740  # with everything that only the client reads: revisions, hints, `_meta`
-FOR_CLIENTS = frozenset({"annotations", "_meta", "title"})
+FOR_CLIENTS = frozenset({"annotations", "_meta", "title", "execution"})
 
 
 def tokens(text: str) -> int:

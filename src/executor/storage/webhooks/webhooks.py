@@ -20,10 +20,6 @@ def insert(c: Connection, webhook: Webhook) -> None:
     c.execute(sa.insert(webhooks), _rows.values(webhook))
 
 
-def get(c: Connection, workspace_id: str, webhook_id: str) -> Webhook | None:
-    return _rows.first(c.execute(sa.select(webhooks).where(_w.workspace_id == workspace_id, _w.id == webhook_id)))
-
-
 def lock(c: Connection, webhook_id: str) -> Webhook | None:
     """As it is once no other process can change it."""
     lock_row(c, webhooks, webhook_id)

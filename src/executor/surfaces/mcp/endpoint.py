@@ -26,15 +26,16 @@ from executor.surfaces.mcp.elicitation import DIALOG, Links, dialog_of
 from executor.surfaces.mcp.exposed_tools import EXPOSED
 from executor.surfaces.mcp.fast_path import answer, answer_again, is_plain
 from executor.surfaces.mcp.gateway import ASKING, EngineGateway
-from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, OPENINGS
+from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, OPENINGS, agreed_version
 from executor.surfaces.mcp.message_trace import trace_message
 from executor.surfaces.mcp.open_calls import CANCELLED, CURRENT_CALL, OpenCalls, call_key
 from executor.surfaces.mcp.session import CLIENT, SESSION, client_name, new_session
 from executor.surfaces.mcp.streams.call_news import NEWS, CallNews, LogLevels
 from executor.surfaces.mcp.streams.event_ids import CallPlace, read_event_id
 from executor.surfaces.mcp.streams.progress import CallStream, progress_token, reads_streams
+from executor.surfaces.mcp.tasks.requested import answer_about_requested, is_about_requested, requests_task
 from executor.surfaces.mcp.tasks.requests import answer_about_task, is_about_task
-from executor.surfaces.mcp.tasks.task import MAY_BE_TASK, knows_tasks, without_hint
+from executor.surfaces.mcp.tasks.task import TASK_MODE, knows_tasks, without_hint
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -116,10 +117,11 @@ class McpEndpoint:
         if method == CANCELLED and self._cancel(request, message):
             await Response(status_code=202, media_type="application/json")(request.scope, request.receive, send)
         elif method == "tools/call":
-            if isinstance(message.get("params"), dict) and knows_tasks(message):
-                message = without_hint(message)
-                MAY_BE_TASK.set(is_plain(message, request.fields))
-            await self._call(request, message, send)
+            await self._call(request, _without_task(message, request.fields), send)
+        elif is_about_requested(message, request.fields):
+            with self._calls.track(call_key(request.scope[ACTOR], request.fields, message["id"])):
+                response = await answer_about_requested(self._gateway, message)
+                await response(request.scope, request.receive, send)
         elif is_about_task(message, request.fields):
             response = await answer_about_task(self._gateway, message, request.fields)
             await response(request.scope, request.receive, send)
@@ -134,7 +136,8 @@ class McpEndpoint:
     async def _call(self, request: McpRequest, message: dict[str, Any], send: Send) -> None:
         with self._calls.track(call_key(request.scope[ACTOR], request.fields, message.get("id"))):
             token = progress_token(message, request.fields)
-            stream = CallStream(send, message, token) if reads_streams(request.fields) else None
+            is_streamed = reads_streams(request.fields) and TASK_MODE.get() != "requested"
+            stream = CallStream(send, message, token) if is_streamed else None
             who = request.scope[ACTOR].id
             dialog = dialog_of(self._links, who, message, request.fields, stream) if self._has_pages else None
             DIALOG.set(dialog)
@@ -178,13 +181,16 @@ class McpEndpoint:
         else:
             serve = await self._sdk()
             if isinstance(message, dict) and message.get("method") in OPENINGS:
-                await self._name_connected()
+                await self._prepare_opening(message)
                 send = _with_session(send, message)
             await serve(request.scope, await _again(request, request.receive), send)
 
-    async def _name_connected(self) -> None:
-        from executor.surfaces.mcp.sdk_server import INSTRUCTIONS_NOW
+    async def _prepare_opening(self, message: dict[str, Any]) -> None:
+        from executor.surfaces.mcp.sdk_server import INSTRUCTIONS_NOW, VERSION_NOW
 
+        params = message.get("params")
+        if message["method"] == "initialize" and isinstance(params, dict):
+            VERSION_NOW.set(agreed_version(params))
         INSTRUCTIONS_NOW.set(await self._gateway.instructions())
 
     async def _sdk(self) -> Serve:
@@ -231,6 +237,18 @@ async def _again(request: McpRequest, receive: Receive) -> Receive:
         return message if message is not None else await receive()
 
     return replay
+
+
+def _without_task(message: dict[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """The call itself; whether it may or must become a task is noted."""
+    if isinstance(message.get("params"), dict):
+        if knows_tasks(message):
+            message = without_hint(message)
+            TASK_MODE.set("allowed" if is_plain(message, fields) else "none")
+        elif requests_task(message, fields):
+            message = without_hint(message)
+            TASK_MODE.set("requested" if is_plain(message, fields) else "none")
+    return message
 
 
 def _with_session(send: Send, message: dict[str, Any]) -> Send:

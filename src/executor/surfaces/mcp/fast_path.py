@@ -24,6 +24,8 @@ from executor.surfaces.mcp.handshake import (
 )
 from executor.surfaces.mcp.session import new_session
 from executor.surfaces.mcp.streams.event_ids import DIRECT, CallPlace
+from executor.surfaces.mcp.tasks.requested import refuse_task
+from executor.surfaces.mcp.tasks.task import TASK_MODE
 from executor.surfaces.mcp.tools import SCHEMAS, Gateway, call, call_outcome
 
 INITIALIZED: Final = "notifications/initialized"
@@ -57,10 +59,12 @@ async def answer(gateway: Gateway, message: dict[str, Any], version: str | None)
         return Response(status_code=202, media_type="application/json")
     if method == "tools/call":
         result: Params | None = await _call(gateway, params, version)
+        if TASK_MODE.get() == "requested" and result is not None and "task" not in result:
+            return refuse_task(message, result)
     elif method in OPENINGS:
         result = opening_result(method, params, await gateway.instructions())
     else:
-        result = opening_result(method, params, tools=list_tools())
+        result = opening_result(method, params, tools=list_tools(), version=version)
     reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
     return Response(orjson.dumps(reply), headers=_headers(method, params), media_type="application/json")
 
@@ -155,5 +159,5 @@ async def _call(gateway: Gateway, params: Params, version: str | None) -> Params
     result = await call(gateway, params["name"], params["arguments"], meta, version)
     if f"{META}protocolVersion" in meta:
         return as_modern(result)
-    del result["resultType"]  # only of the modern revision
+    result.pop("resultType", None)  # only of the modern revision
     return result

@@ -25,7 +25,7 @@ from executor.surfaces.mcp.open_calls import CURRENT_CALL
 from executor.surfaces.mcp.results.media import ALL_BYTES, BLOCK_BYTES, KeptFile, is_showable
 from executor.surfaces.mcp.session import CLIENT
 from executor.surfaces.mcp.streams.call_news import NEWS
-from executor.surfaces.mcp.tasks.task import MAY_BE_TASK, PATIENCE_SECONDS
+from executor.surfaces.mcp.tasks.task import PATIENCE_SECONDS, TASK_MODE
 from executor.surfaces.mcp.tool_definitions import MAX_NAMES, instructions
 from executor.surfaces.views.base import View
 from executor.surfaces.views.executions import execution_summary, execution_view
@@ -48,7 +48,7 @@ RETRY_SECONDS = 5.0  # after a connection broke, for a client that can name its 
 
 def wait_seconds() -> float:
     """A client that knows tasks need not wait: it asks again."""
-    return PATIENCE_SECONDS if MAY_BE_TASK.get() else WAIT_SECONDS
+    return {"none": WAIT_SECONDS, "allowed": PATIENCE_SECONDS, "requested": 0.0}[TASK_MODE.get()]
 
 
 class EngineGateway:

@@ -18,7 +18,7 @@ from executor import __version__
 from executor.errors import NotFound
 from executor.surfaces.mcp import resources
 from executor.surfaces.mcp.exposed_tools import EXPOSED, list_tools
-from executor.surfaces.mcp.handshake import EXTENSIONS, HANDSHAKE_VERSIONS
+from executor.surfaces.mcp.handshake import EXTENSIONS, HANDSHAKE_VERSIONS, TASKS, TASKS_VERSION, offer_tasks
 from executor.surfaces.mcp.session import SESSION
 from executor.surfaces.mcp.streams.call_news import LogLevels
 from executor.surfaces.mcp.tool_definitions import INSTRUCTIONS, NAME
@@ -27,10 +27,16 @@ from executor.surfaces.mcp.tools import Gateway, call, find_schema
 RESOURCE_NOT_FOUND = -32002  # before 2026-07-28
 # Of the request under way; the SDK asks for them only after the tasks that answer it have begun.
 INSTRUCTIONS_NOW: ContextVar[str] = ContextVar("instructions", default=INSTRUCTIONS)
+VERSION_NOW: ContextVar[str] = ContextVar("version", default="")  # that a handshake agrees on
 
 
 class NamingServer(Server[dict[str, Any]]):
-    """Its instructions are those of anyone who asks."""
+    """Its instructions are those of anyone who asks. It offers tasks, which are answered elsewhere."""
+
+    def get_capabilities(self, *given: Any, **named: Any) -> types.ServerCapabilities:
+        found = super().get_capabilities(*given, **named)
+        tasks = types.ServerTasksCapability.model_validate(TASKS)
+        return found.model_copy(update={"tasks": tasks}) if VERSION_NOW.get() == TASKS_VERSION else found
 
     @property
     def instructions(self) -> str | None:
@@ -43,7 +49,8 @@ class NamingServer(Server[dict[str, Any]]):
 
 def build_server(gateway: Gateway, levels: LogLevels) -> Server[dict[str, Any]]:
     async def on_list_tools(ctx: ServerRequestContext[Any, Any], params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in list_tools()])
+        tools = offer_tasks(list_tools(), ctx.protocol_version)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def on_call_tool(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> Any:
         if find_schema(params.name) is None:

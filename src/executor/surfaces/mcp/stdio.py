@@ -80,8 +80,8 @@ class Bridge:
         if request.method == CANCELLED:
             self._cancel(request)
         elif not request.is_notification:  # the others mean nothing to a server without sessions
-            if request.method == "initialize" and request.opening:
-                self._version = request.opening["protocolVersion"]  # before the next message is read
+            if request.method == "initialize" and (opened := request.opening("")):
+                self._version = opened["protocolVersion"]  # before the next message is read
                 self._session = new_session(request.params)
             self._start(request)
 
@@ -114,10 +114,11 @@ class Bridge:
             self._under_way.discard(request)
 
     def _replies(self, request: Request) -> Iterator[bytes]:
-        if request.opening is None or (self._is_narrowed and request.method == "tools/list"):
+        opening = request.opening(self._version)
+        if opening is None or (self._is_narrowed and request.method == "tools/list"):
             yield from self._carry(request)
         else:
-            yield self._quick(request) or response(request.id, result=request.opening)
+            yield self._quick(request) or response(request.id, result=opening)
 
     def _quick(self, request: Request) -> bytes | None:
         """From a daemon that runs and is not busy; its answer also names what is connected."""

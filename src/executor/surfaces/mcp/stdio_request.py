@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 
 
 class Request:
-    """`opening` is its result if no daemon is needed for one. Raises ValueError for what is not JSON."""
+    """Raises ValueError for what is not JSON."""
 
     def __init__(self, line: bytes) -> None:
         try:
@@ -33,14 +33,17 @@ class Request:
         self.is_notification = bool(self.method) and "id" not in known
         is_response = "method" not in known and ("result" in known or "error" in known)
         self.expects_answer = not self.is_notification and not is_response
-        is_whole = type(self.id) in (str, int) and known.get("jsonrpc") == "2.0"
-        self.opening = opening_result(self.method, self.params) if is_whole else None
+        self._is_whole = type(self.id) in (str, int) and known.get("jsonrpc") == "2.0"
         self.body = self._named_body() if self.method == CALL else line
         self.is_cancelled = False
 
     @property
     def is_modern(self) -> bool:
         return f"{META}protocolVersion" in self._meta
+
+    def opening(self, agreed: str) -> dict[str, Any] | None:
+        """Its result, if no daemon is needed for one."""
+        return opening_result(self.method, self.params, version=agreed) if self._is_whole else None
 
     def headers(self, agreed: str) -> dict[str, str]:
         """`agreed` is the version of clients that began with a handshake."""

@@ -18,7 +18,8 @@ from executor.surfaces.mcp.exposed_tools import find_exposed
 from executor.surfaces.mcp.handshake import HANDSHAKE_VERSIONS, IDEMPOTENCY_KEYS
 from executor.surfaces.mcp.resources import Library
 from executor.surfaces.mcp.results.tool_results import result_of, result_of_error, result_of_list
-from executor.surfaces.mcp.tasks.task import MAY_BE_TASK, TaskId, created_task, is_going_on
+from executor.surfaces.mcp.tasks.requested import created_list, created_requested
+from executor.surfaces.mcp.tasks.task import TASK_MODE, TaskId, created_task, is_going_on
 from executor.surfaces.mcp.tool_definitions import TOOLS
 from executor.surfaces.views.base import View
 from executor.telemetry import tracer
@@ -75,14 +76,18 @@ async def call(
     try:
         exposed = find_exposed(name)
         checked = _direct_call(exposed, arguments) if exposed else _check_arguments(arguments, SCHEMAS[name])
+        mode = TASK_MODE.get()
         if name == "resume" and not checked.get("executionId"):
-            return result_of_list(await gateway.latest())
+            return created_list() if mode == "requested" else result_of_list(await gateway.latest())
         view, link = await _outcome(gateway, name, checked, meta)
         if link is not None:
             return required_input(link, view["executionId"])
         waits = name == "resume" or is_accepted(DIALOG.get())
-        if MAY_BE_TASK.get() and is_going_on(view["status"], waits=waits):
-            return created_task(view, TaskId(view["executionId"], exposed is not None, waits))
+        task_id = TaskId(view["executionId"], exposed is not None, waits)
+        if mode == "requested":
+            return created_requested(view, task_id)
+        if mode == "allowed" and is_going_on(view["status"], waits=waits):
+            return created_task(view, task_id)
         return _result_for(view, version, is_direct=exposed is not None)
     except Exception as error:  # noqa: BLE001 - the edge: see `_result_of_failure`
         return _result_of_failure(error)

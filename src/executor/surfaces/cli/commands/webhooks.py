@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from executor.errors import InvalidRequest
 from executor.surfaces.cli.client import Client, connect, segment
 from executor.surfaces.cli.main import group
 from executor.surfaces.cli.output import clean, emit, emit_json, emit_page, emit_result, facts, say
@@ -37,7 +38,12 @@ def add(name: str, url: str | None, events: tuple[str, ...], slack: bool, as_jso
 
     Without URL it is prompted for, or read from standard input: Slack's URLs are credentials.
     """
-    body: dict[str, Any] = {"name": name, "url": url or secret_input.whole_input("URL"), "events": list(events)}
+    if url is None and "://" in name:
+        raise InvalidRequest("the webhook has no name", hint=f"pass a name before the URL: ops {name}")
+    url = url or secret_input.whole_input("URL")
+    if not url:
+        raise InvalidRequest("there is no URL on standard input", hint="pass it after the name, or pipe it in")
+    body: dict[str, Any] = {"name": name, "url": url, "events": list(events)}
     body |= {"kind": "slack"} if slack else {}
     added = connect().post("/v1/webhooks", {key: value for key, value in body.items() if value})
     emit_secret(added, f"added {clean(added['id'])} for {clean(', '.join(added['events']))}", as_json)
@@ -52,7 +58,7 @@ def listing(as_json: bool) -> None:
 
 
 @command.command("show")
-@click.argument("webhook_id", metavar="ID")
+@click.argument("webhook_id", metavar="WEBHOOK")
 def show(webhook_id: str, as_json: bool) -> None:
     """Show a webhook."""
     found = connect().get(f"/v1/webhooks/{segment(webhook_id)}")
@@ -65,7 +71,7 @@ def show(webhook_id: str, as_json: bool) -> None:
 
 
 @command.command("edit")
-@click.argument("webhook_id", metavar="ID")
+@click.argument("webhook_id", metavar="WEBHOOK")
 @click.option("--name", help="New name.")
 @click.option("--url", help="New URL; `-` to be prompted for it.")
 @events_option
@@ -80,8 +86,8 @@ def edit(webhook_id: str, url: str | None, events: tuple[str, ...], as_json: boo
     emit_result(changed, f"changed {clean(changed['id'])}, now {state_of(changed)}", as_json)
 
 
-@command.command("rm")
-@click.argument("webhook_id", metavar="ID")
+@command.command("remove")
+@click.argument("webhook_id", metavar="WEBHOOK")
 def remove(webhook_id: str, as_json: bool) -> None:
     """Remove a webhook with its deliveries."""
     removed = connect().delete(f"/v1/webhooks/{segment(webhook_id)}")
@@ -89,7 +95,7 @@ def remove(webhook_id: str, as_json: bool) -> None:
 
 
 @command.command("rotate")
-@click.argument("webhook_id", metavar="ID")
+@click.argument("webhook_id", metavar="WEBHOOK")
 def rotate(webhook_id: str, as_json: bool) -> None:
     """Create a new secret and print it once. The old one is valid for 24 more hours."""
     rotated = connect().post(f"/v1/webhooks/{segment(webhook_id)}/rotate")
@@ -97,7 +103,7 @@ def rotate(webhook_id: str, as_json: bool) -> None:
 
 
 @command.command("test")
-@click.argument("webhook_id", metavar="ID")
+@click.argument("webhook_id", metavar="WEBHOOK")
 def test(webhook_id: str, as_json: bool) -> None:
     """Send a test message and show how the endpoint answered."""
     client = connect()
@@ -106,7 +112,7 @@ def test(webhook_id: str, as_json: bool) -> None:
 
 
 @command.command("deliveries")
-@click.argument("webhook_id", metavar="ID")
+@click.argument("webhook_id", metavar="WEBHOOK")
 @click.option("--status", type=click.Choice(("pending", "delivered", "failed")), help="Only those with this status.")
 @click.option("--before", default="", help="Only those before this delivery.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="How many at most.")
@@ -118,7 +124,7 @@ def deliveries(webhook_id: str, status: str | None, before: str, limit: int, as_
 
 
 @command.command("resend")
-@click.argument("webhook_id", metavar="ID")
+@click.argument("webhook_id", metavar="WEBHOOK")
 @click.argument("delivery_id", metavar="DELIVERY")
 def resend(webhook_id: str, delivery_id: str, as_json: bool) -> None:
     """Send a message again, with the same webhook-id, and show how the endpoint answered."""

@@ -1,1 +1,1 @@
-"""Executions as tasks, for clients that know these (an extension of revision 2026-07-28)."""
+"""Executions as tasks, for clients that know these: of revision 2025-11-25, and with the extension of the next one."""

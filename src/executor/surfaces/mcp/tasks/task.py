@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextvars import ContextVar
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from executor.surfaces.mcp.handshake import META, MODERN_VERSION
 from executor.surfaces.mcp.results.tool_results import result_of
@@ -22,8 +22,9 @@ RUNNING: Final = frozenset({"queued", "running"})
 _DIRECT: Final = "-direct"
 _WAIT: Final = "-resume"
 _ID: Final = re.compile(rf"(exec_[A-Za-z0-9]+)({_DIRECT})?({_WAIT})?")
-# Whether the call under way may be answered with a task.
-MAY_BE_TASK: ContextVar[bool] = ContextVar("may_be_task", default=False)
+# Whether the call under way may be answered with a task, or has to be: its client requested one.
+TaskMode = Literal["none", "allowed", "requested"]
+TASK_MODE: ContextVar[TaskMode] = ContextVar("task_mode", default="none")
 
 
 def knows_tasks(message: dict[str, Any]) -> bool:
@@ -38,8 +39,8 @@ def knows_tasks(message: dict[str, Any]) -> bool:
 
 
 def without_hint(message: dict[str, Any]) -> dict[str, Any]:
-    """Clients of the revision before asked for a task with each call; here only the server decides."""
-    params = {key: value for key, value in message["params"].items() if key != "task"}
+    """A call without `task`, by which clients of revision 2025-11-25 request one. Later only the server decides."""
+    params = {"arguments": {}, **{key: value for key, value in message["params"].items() if key != "task"}}
     return {**message, "params": params}
 
 
@@ -79,7 +80,8 @@ def task_of(view: View, task_id: TaskId) -> dict[str, Any]:
     return {"resultType": "complete", **_facts(view, "completed", task_id), "result": result}
 
 
-def _facts(view: View, status: str, task_id: TaskId) -> dict[str, Any]:
+def task_facts(view: View, status: str, task_id: TaskId) -> dict[str, Any]:
+    """What both revisions say of a task."""
     said = {
         "paused": "A human must decide before this continues.",
         "queued": "Waiting for a sandbox.",
@@ -91,6 +93,8 @@ def _facts(view: View, status: str, task_id: TaskId) -> dict[str, Any]:
         **({"statusMessage": said} if said and status == "working" else {}),
         "createdAt": view["createdAt"],
         "lastUpdatedAt": view["finishedAt"] or view["createdAt"],
-        "ttlMs": TTL_MS,
-        "pollIntervalMs": POLL_MS,
     }
+
+
+def _facts(view: View, status: str, task_id: TaskId) -> dict[str, Any]:
+    return {**task_facts(view, status, task_id), "ttlMs": TTL_MS, "pollIntervalMs": POLL_MS}
