@@ -19,6 +19,7 @@ ExecutorError
 │   ├── DataDirectoryLocked · DataDirectoryUnusable · StorageFull · NewerDatabase
 │   ├── StorageDamaged · DatabaseMissing · DatabaseUnexpected · DatabaseOutdated · DatabaseInUse
 │   ├── Collision · CommitUnknown
+├── ArtifactUnavailable       the object store does not hand out or take the content of an artifact
 ├── SecretUnavailable         a secret's value can't be had from its provider
 ├── OAuthFailed               a login at an authorization server did not come to its end
 ├── IssuerUnavailable         an authorization server that vouches for callers can't be asked
@@ -203,6 +204,13 @@ class DataDirectoryUnusable(StorageError):
 class StorageFull(StorageError):
     code = "storage_full"
     status = 507
+
+
+class ArtifactUnavailable(ExecutorError):
+    """Nothing is lost by it: content is only ever removed from the database once the store has it."""
+
+    code = "artifact_unavailable"
+    status = 503
 
 
 class NewerDatabase(StorageError):

@@ -106,6 +106,33 @@ def read_origin(given: Given) -> str:
     return text
 
 
+def read_object_url(given: Given) -> str:
+    """Credentials are never a part of it: it is shown by `executor doctor` and in logs."""
+    import re
+    from urllib.parse import parse_qsl, urlsplit
+
+    text = read_text(given)
+    parts = urlsplit(text)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    endpoint = urlsplit(dict(options).get("endpoint", "https://s3"))
+    if "@" in text or any("key" in name or "secret" in name or "token" in name for name, _ in options):
+        raise ValueError("it must not have credentials: set AWS_ACCESS_KEY_ID or artifacts_credentials_file")
+    if (
+        parts.scheme != "s3"
+        or not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,62}", parts.netloc)
+        or not re.fullmatch(r"(/[\w.!*'()-]+)*/?", parts.path, re.ASCII)
+        or {".", ".."} & set(parts.path.split("/"))
+        or parts.fragment
+        or len(dict(options)) != len(options)
+        or not set(dict(options)) <= {"endpoint", "region"}
+        or endpoint.scheme not in ("http", "https")
+        or not endpoint.hostname
+        or endpoint.query
+    ):
+        raise ValueError("expected s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
+    return text
+
+
 def read_transit_key(given: Given) -> str:
     import re
 

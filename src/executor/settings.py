@@ -24,6 +24,7 @@ from executor.setting_values import (
     read_level,
     read_lower_patterns,
     read_names,
+    read_object_url,
     read_one_of,
     read_origin,
     read_pairs,
@@ -92,6 +93,9 @@ class Settings:
     lost_answers: str = _setting("ask", read_one_of("ask", "error"))
     retry_seconds: int = _setting(120, read_integer(0, 86400))
     file_bytes: int = _setting(1024 * MEGABYTE, read_integer(1024, 1024 * 1024 * MEGABYTE))
+    artifacts_url: str = _setting("", read_object_url)
+    artifacts_object_bytes: int = _setting(MEGABYTE, read_integer(1, 1024 * 1024 * MEGABYTE))
+    artifacts_credentials_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
     mcp_call_seconds: int = _setting(60, read_integer(1, 86400))
     mcp_total_seconds: int = _setting(1800, read_integer(1, 86400))
     mcp_review: str = _setting("writes", read_one_of("writes", "all", "none"))
@@ -294,7 +298,7 @@ XDG = {
     "data": ("XDG_DATA_HOME", "~/.local/share"),
     "state": ("XDG_STATE_HOME", "~/.local/state"),
 }
-SECRET = ("oidc_client_secret", "database_url")  # what was given for them may hold a secret
+SECRET = ("oidc_client_secret", "database_url", "artifacts_url")  # what was given for them may hold a secret
 CONVERTERS: dict[str, Callable[[Given], Any]] = {
     f"{prefix}{one.name}": one.metadata["convert"]
     for group, prefix in ((Settings, ""), (LimitSettings, "limits."))

@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from executor.execution.artifacts.files import remove_left_over
 from executor.storage import integrity, scan, statistics
 from tests.support.plans import costs, recording
 from tests.surfaces.api.daemon_server import Daemon, running_daemon, running_upstream
@@ -43,7 +42,7 @@ def statements(daemon: Daemon) -> dict[str, Any]:
         for body in ({}, {"before": "exec_~:0"}, {"before": "exec_~:9", "limit": 5}):
             assert daemon.post("/v1/policies/simulate", body).status == 200
         daemon.execute("return await tools.shop.things.listThings({})", wait=60)
-        daemon.run(remove_left_over(daemon.executor.database, daemon.executor.started_at))
+        daemon.run(daemon.executor.contents.remove_left_over(daemon.executor.started_at))
     assert len(recorded.statements) > 60
     return recorded.statements
 

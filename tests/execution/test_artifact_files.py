@@ -13,7 +13,8 @@ import pytest_asyncio
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import ToolError
-from executor.execution.artifacts.files import CallFiles, FileStore, remove_left_over
+from executor.execution.artifacts.contents import Contents
+from executor.execution.artifacts.files import CallFiles, FileStore
 from executor.model.ids import now_ms
 from executor.settings import Settings
 from executor.sources.source_request import Consent, SourceRequest
@@ -141,7 +142,7 @@ async def test_a_compressed_file_is_kept_as_what_it_is(
     bomb = Reply(200, gzip.compress(b"\0" * 30_000_000), {**ZIP, "Content-Encoding": "gzip"})
     upstream.routes["/files/1"] = bomb
     monkeypatch.setattr(
-        harness.executor.pipeline.sender, "files", FileStore(harness.executor.database, None, 8_000_000)
+        harness.executor.pipeline.sender, "files", FileStore(harness.executor.contents, None, 8_000_000)
     )
     outcome = await harness.run(f"{DOWNLOAD} return f")
     assert outcome.execution.failure is not None
@@ -162,7 +163,7 @@ async def test_nothing_is_left_of_a_file_that_does_not_come_whole(
     for reply, code in [(breaks, "upstream_unreachable"), (Reply(200, b"x" * 20_000_000, ZIP), "result_too_large")]:
         upstream.routes["/files/1"] = reply
         monkeypatch.setattr(
-            harness.executor.pipeline.sender, "files", FileStore(harness.executor.database, None, 10_000_000)
+            harness.executor.pipeline.sender, "files", FileStore(harness.executor.contents, None, 10_000_000)
         )
         outcome = await harness.run(f"{DOWNLOAD} return f")
         assert outcome.execution.failure is not None
@@ -246,7 +247,7 @@ async def test_what_a_crash_left_goes_at_the_next_start(harness: ExecutorHarness
     assert kept is not None
     await database.write(lambda c: artifacts.delete(c, kept))
     assert len(await database.read(lambda c: files.left_over(c, now_ms() + 1))) == 1
-    await remove_left_over(database, now_ms() + 1)
+    await Contents(database).remove_left_over(now_ms() + 1)
     assert await database.read(lambda c: files.left_over(c, now_ms() + 1)) == []
     query = f"select count(*) from chunks where digest = '{kept.id}'"  # noqa: S608 - an id of ours
     assert await database.read(lambda c: c.exec_driver_sql(query).scalar()) == 0

@@ -21,7 +21,7 @@ async def test_an_actor_sees_its_own_executions_and_with_read_all_of_them(harnes
     other = replace(local.agent, id="act_other", name="other")
     for read in (
         history.find(database, other, done.id),
-        history.read_calls(database, other, done.id, whole=True),
+        history.read_calls(harness.executor.contents, other, done.id, whole=True),
         history.read_call_heads(database, other, done.id),
         history.read_logs(database, other, done.id),
         history.read_events(database, other, done.id, after=0, limit=10),
@@ -32,7 +32,7 @@ async def test_an_actor_sees_its_own_executions_and_with_read_all_of_them(harnes
     with pytest.raises(NotFound, match="there is no artifact"):
         await access.find(database, other, kept[0].id)
     with pytest.raises(NotFound, match="there is no artifact"):
-        await access.delete(database, other, kept[0].id)
+        await access.delete(harness.executor.contents, other, kept[0].id)
     assert not await access.search(database, other, execution_id="", limit=10, before="")
     assert not await history.search(database, other, ExecutionFilter(), actor=local.agent.name)
     for seeing in (local.agent, replace(other, permissions=VIEWER)):

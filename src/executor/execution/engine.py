@@ -30,6 +30,7 @@ from executor.execution.approvals.authority import Authority
 from executor.execution.approvals.expiry import check_open, expire_forever
 from executor.execution.approvals.requests import NEEDS
 from executor.execution.approvals.settlement import find_locked, save_policy, settle
+from executor.execution.artifacts.contents import Contents
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.history import look_up, may_see
 from executor.execution.journal.journal import Journal, close_in
@@ -69,8 +70,10 @@ class Engine:
         max_code_bytes: int,
         checks: Checks | None = None,
         quotas: Quotas | None = None,
+        contents: Contents | None = None,
     ) -> None:
         self._quotas = quotas
+        self._contents = contents or Contents(database)
         self._database = database
         self._dispatch = dispatch
         self._limits = limits
@@ -240,7 +243,10 @@ class Engine:
             logs = tuple(log_line(event) for event in lines)
             return Outcome(execution, tuple(reversed(pending)), logs, warned, kept)
 
-        return await self._database.read(job)
+        found = await self._database.read(job)
+        if not whole or found.artifact is None or found.artifact.object_key is None:
+            return found
+        return replace(found, execution=await self._contents.fill(found.execution))
 
     async def cancel(self, actor: Actor, execution_id: str, *, grace: float = 0.0) -> Execution:
         """End it. Writes that were sent have `grace` seconds to be answered; nothing else is sent meanwhile."""
@@ -283,6 +289,7 @@ class Engine:
         journalled = await self._database.read(
             lambda c: artifacts.filled_calls(c, calls.of_execution(c, actor.workspace_id, execution_id))
         )
+        journalled = [await self._contents.fill(call) for call in journalled]
         check_kept(outcome, journalled)
         return await replay_journal(self._dispatch.runtimes.get(execution.runtime), execution, journalled)
 

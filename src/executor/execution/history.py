@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from sqlalchemy.engine import Connection
 
 from executor.errors import NotFound
+from executor.execution.artifacts.contents import Contents
 from executor.execution.names import identify
 from executor.model.artifact import Artifact
 from executor.model.event import Event
@@ -125,7 +126,7 @@ async def find_submitter(database: Database, execution: Execution) -> str:
 
 
 async def read_calls(
-    database: Database, by: Actor, execution_id: str, *, whole: bool, seq: int | None = None
+    contents: Contents, by: Actor, execution_id: str, *, whole: bool, seq: int | None = None
 ) -> list[tuple[Call, Artifact | None]]:
     """All of its calls, or the one with the number `seq`, each with the artifact that holds a large result.
 
@@ -143,7 +144,8 @@ async def read_calls(
         shown = artifacts.filled_calls(c, found) if whole else found
         return [(call, kept.get(call.artifact_id)) for call in shown]
 
-    return await _read(database, by, execution_id, job)
+    shown = await _read(contents.database, by, execution_id, job)
+    return [(await contents.fill(call), artifact) for call, artifact in shown] if whole else shown
 
 
 async def read_call_heads(database: Database, by: Actor, execution_id: str) -> list[CallHead]:

@@ -37,7 +37,7 @@ class Artifact:
     """`call_seq` says which call's result it is; 0 means the result of the execution itself.
 
     `preview` is JSON text: the value cut down to what a reader needs first, and what was cut. Of a deleted artifact
-    everything is known but its content.
+    everything is known but its content. With an `object_key`, the content is in the object store.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Artifact:
     preview: str
     created_at: int
     deleted_at: int | None = None
+    object_key: str | None = None
 
     @property
     def content_key(self) -> str:

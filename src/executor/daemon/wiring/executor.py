@@ -21,6 +21,7 @@ from executor.daemon.demo_host import DemoHost
 from executor.daemon.metrics import gather
 from executor.daemon.role import Role
 from executor.daemon.wiring import cluster, secrets
+from executor.daemon.wiring.artifacts import contents_of, maintain_objects
 from executor.daemon.wiring.issuers import Issuers
 from executor.daemon.wiring.oauth import LateGrants, on_connected, reseal
 from executor.daemon.wiring.runtimes import Sandboxes
@@ -28,7 +29,7 @@ from executor.daemon.wiring.telemetry import open_telemetry
 from executor.errors import NotFound, StorageError
 from executor.execution.approvals.pending_limits import ApprovalLimits, OpenApprovals
 from executor.execution.approvals.permits import Permits
-from executor.execution.artifacts.files import FileStore, remove_left_over
+from executor.execution.artifacts.files import FileStore
 from executor.execution.builtins.tools import BUILTINS
 from executor.execution.calls.guards import Guards
 from executor.execution.calls.pipeline import CallPipeline
@@ -129,6 +130,7 @@ class Executor:
             database, self.feed, ApprovalLimits(settings.approval_limit_execution, settings.approval_limit_actor)
         )
         permits = Permits(database, self.feed)
+        self.contents = contents_of(settings, database)
         self.pipeline = CallPipeline(
             self.catalog,
             self.policies,
@@ -139,7 +141,7 @@ class Executor:
             database=database,
             lost_answers=settings.lost_answers,
             retry_seconds=settings.retry_seconds,
-            files=FileStore(database, None if settings.database_url else settings.data_dir, settings.file_bytes),
+            files=FileStore(self.contents, None if settings.database_url else settings.data_dir, settings.file_bytes),
             strangers=allowance_of(settings),
             guards=Guards(database, self.feed) if database.processes is not None else None,
         )
@@ -165,6 +167,7 @@ class Executor:
             max_code_bytes=settings.max_code_bytes,
             checks=checks,
             quotas=Quotas(database, self.feed, allowance_of(settings)),
+            contents=self.contents,
         )
         if self._cluster is not None:
             cluster.connect(self._cluster, self.feed, self.catalog, self.engine, checks)
@@ -283,6 +286,8 @@ class Executor:
                 asyncio.create_task(executor._remove_idle_clones()),
                 asyncio.create_task(executor._end_lapsed()),
             ]
+            if executor.contents.store is not None:
+                executor._tasks.append(asyncio.create_task(maintain_objects(executor.contents)))
             if isinstance(location, SqliteFile):
                 executor._tasks.append(asyncio.create_task(executor._examine(location.path)))
             if declared.is_given(settings) and role != "worker":
@@ -337,7 +342,7 @@ class Executor:
         await asyncio.sleep(WARM_SECONDS)
         with suppress(StorageError):
             others = DAY_MS if self.database.processes is not None else 0  # may be writing files that began earlier
-            await remove_left_over(self.database, self.started_at - others)
+            await self.contents.remove_left_over(self.started_at - others)
 
     async def _remove_idle_clones(self) -> None:
         """Of sessions. Nothing is imported for it unless there is one."""

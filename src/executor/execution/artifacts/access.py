@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 
 from sqlalchemy.engine import Connection
 
-from executor.errors import Conflict, NotFound
-from executor.execution.artifacts.files import remove
+from executor.errors import ArtifactUnavailable, Conflict, NotFound
+from executor.execution.artifacts.contents import Contents
 from executor.execution.artifacts.storage import MOST_FILES
 from executor.execution.history import may_see
 from executor.model.artifact import Artifact
@@ -17,7 +17,8 @@ from executor.storage.database import Database
 from executor.storage.executions import artifacts, events, executions
 from executor.storage.scan import Page
 
-PIECE = 8 * 1024 * 1024
+PIECE = 8 * 1024 * 1024  # a larger content is sent while it is read
+logger = logging.getLogger(__name__)
 
 
 async def search(database: Database, by: Actor, *, execution_id: str, limit: int, before: str) -> Page[Artifact]:
@@ -48,18 +49,18 @@ def look_up(c: Connection, by: Actor, artifact_id: str) -> Artifact:
     return found
 
 
-async def read_content(database: Database, artifact: Artifact, start: int, end: int) -> AsyncIterator[bytes]:
+def read_content(contents: Contents, artifact: Artifact, start: int, end: int) -> AsyncIterator[bytes]:
     """In pieces, so that a slow reader costs little memory."""
-    for at in range(start, end, PIECE):
-        until = min(at + PIECE, end)
-        yield await database.read(partial(artifacts.content, artifact=artifact, start=at, end=until))
+    return contents.pieces(artifact, start, end)
 
 
-async def delete(database: Database, by: Actor, artifact_id: str) -> Artifact:
-    """Delete its content for good, and keep its metadata."""
-    gone = await database.write(lambda c: _delete(c, by, artifact_id))
-    if gone.form == "file":
-        await remove(database, gone)
+async def delete(contents: Contents, by: Actor, artifact_id: str) -> Artifact:
+    """Delete its content for good, and keep its metadata. An object that can't be deleted now is deleted later."""
+    gone = await contents.database.write(lambda c: _delete(c, by, artifact_id))
+    try:
+        await contents.remove(gone)
+    except ArtifactUnavailable as error:
+        logger.warning("an object is deleted later: %s", error.message, extra={"artifact": gone.id})
     return gone
 
 
@@ -76,17 +77,14 @@ def _delete(c: Connection, by: Actor, artifact_id: str) -> Artifact:
 
 
 async def read_files(
-    database: Database, result: Artifact, is_wanted: Callable[[Artifact], bool], *, most: int, most_of_all: int
+    contents: Contents, result: Artifact, is_wanted: Callable[[Artifact], bool], *, most: int, most_of_all: int
 ) -> list[tuple[Artifact, bytes | None]]:
     """The wanted files in a result. Their bytes are read up to `most` for one file and `most_of_all` together."""
 
-    def job(c: Connection) -> list[tuple[Artifact, bytes | None]]:
-        found, room = list[tuple[Artifact, bytes | None]](), most_of_all
-        for file in artifacts.files_of_result(c, result, MOST_FILES):
-            if file.deleted_at is None and is_wanted(file):
-                fits = file.size <= min(most, room)
-                room -= file.size if fits else 0
-                found.append((file, artifacts.content(c, file) if fits else None))
-        return found
-
-    return await database.read(job)
+    found, room = list[tuple[Artifact, bytes | None]](), most_of_all
+    for file in await contents.database.read(lambda c: artifacts.files_of_result(c, result, MOST_FILES)):
+        if file.deleted_at is None and is_wanted(file):
+            fits = file.size <= min(most, room)
+            room -= file.size if fits else 0
+            found.append((file, await contents.read(file) if fits else None))
+    return found

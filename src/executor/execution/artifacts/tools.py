@@ -17,6 +17,8 @@ import orjson
 from sqlalchemy.engine import Connection
 
 from executor.errors import NotFound, ToolError
+from executor.execution.artifacts.contents import Contents
+from executor.execution.artifacts.files import raise_gone, tool_errors
 from executor.execution.artifacts.pages import at_pointer, occurrences, page_of
 from executor.execution.builtins.declaration import own_tool, text
 from executor.model.artifact import Artifact
@@ -112,13 +114,16 @@ class ArtifactQueue:
 
 
 async def invoke(
-    database: Database, queue: ArtifactQueue, execution: Execution, tool: Tool, arguments: dict[str, Any]
+    contents: Contents, queue: ArtifactQueue, execution: Execution, tool: Tool, arguments: dict[str, Any]
 ) -> str:
     if tool.path == LIST.path:
-        return orjson.dumps(await _list(database, execution, arguments)).decode()
+        return orjson.dumps(await _list(contents.database, execution, arguments)).decode()
     answer = _read if tool.path == READ.path else _search
     async with queue.turn(execution):
-        artifact, content = await database.read(lambda c: _readable(c, execution, arguments))
+        artifact, content = await contents.database.read(lambda c: _readable(c, execution, arguments))
+        if content is None:
+            with tool_errors(artifact.id):
+                content = await contents.read(artifact, *_bounds(artifact, arguments))
         return await asyncio.to_thread(answer, artifact, content, arguments)  # large ones take a while
 
 
@@ -139,21 +144,25 @@ async def _list(database: Database, execution: Execution, arguments: dict[str, A
     ]
 
 
-def _readable(c: Connection, execution: Execution, arguments: dict[str, Any]) -> tuple[Artifact, bytes]:
+def _readable(c: Connection, execution: Execution, arguments: dict[str, Any]) -> tuple[Artifact, bytes | None]:
+    """With its content, unless that is an object."""
     artifact_id = arguments["id"]
     artifact = artifacts.get(c, execution.workspace_id, artifact_id)
     owner = executions.get(c, execution.workspace_id, artifact.execution_id) if artifact else None
     if artifact is None or owner is None or not execution.may_read(owner):
         hint = "tools.executor.artifacts.list lists the ones that exist"
         raise ToolError("not_found", f"there is no artifact {artifact_id[:100]!r}", hint=hint)
+    if artifact.deleted_at is not None:
+        raise_gone(artifact_id)
     try:
-        if artifact.deleted_at is None and artifact.form == "file":
-            return artifact, artifacts.content(c, artifact, *_span(artifact, arguments))
-        if artifact.deleted_at is None:
-            return artifact, artifacts.content(c, artifact)
+        bounds = _bounds(artifact, arguments)
+        return artifact, artifacts.content(c, artifact, *bounds) if artifact.object_key is None else None
     except NotFound:
-        pass
-    raise ToolError("not_found", f"the artifact {artifact_id} was deleted", hint="run the code again")
+        return artifact, None
+
+
+def _bounds(artifact: Artifact, arguments: dict[str, Any]) -> tuple[int, int]:
+    return _span(artifact, arguments) if artifact.form == "file" else (0, artifact.size)
 
 
 def _span(artifact: Artifact, arguments: dict[str, Any]) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from executor.catalog.catalog import Catalog
 from executor.connections.connections import Connections
 from executor.execution.approvals.pending_limits import OpenApprovals
 from executor.execution.approvals.permits import Permits
+from executor.execution.artifacts.contents import Contents
 from executor.execution.artifacts.files import FileStore
 from executor.execution.calls.admission import Admissions
 from executor.execution.calls.binding import Bindings
@@ -40,7 +41,7 @@ class CallPipeline:
         self.guards = guards
         self.database = database
         self.retry_seconds = retry_seconds
-        self.files = files or FileStore(database)
+        self.files = files or FileStore(Contents(database))
         self.catalog = catalog
         self.policies = policies
         self.open_approvals = open_approvals

@@ -120,7 +120,7 @@ class CallSender:
         if tool.source_id == builtins.SOURCE:  # what goes elsewhere is checked where it leaves
             check_departure()
         if tool.path in artifact_tools.PATHS and tool.source_id == builtins.SOURCE:
-            return await artifact_tools.invoke(self._database, self._turns, execution, tool, arguments)
+            return await artifact_tools.invoke(self.files.contents, self._turns, execution, tool, arguments)
         if tool.source_id == builtins.SOURCE:
             visibility = await self._policies.visibility(
                 execution.workspace_id, execution.actor_id, execution.toolkit_id

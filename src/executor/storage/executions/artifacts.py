@@ -113,14 +113,18 @@ def content(c: Connection, artifact: Artifact, start: int = 0, end: int | None =
 
 
 def json_text(c: Connection, workspace_id: str, artifact_id: str) -> str | None:
-    """The result that it holds, letter by letter as it was; None if its content was deleted."""
+    """The result that it holds, letter by letter as it was; None if its content was deleted, or is an object."""
     artifact = get(c, workspace_id, artifact_id)
-    if artifact is None or artifact.deleted_at is not None:
+    if artifact is None or artifact.deleted_at is not None or artifact.object_key is not None:
         return None
     try:
-        text = content(c, artifact).decode()
+        return as_json(artifact, content(c, artifact))
     except NotFound:
         return None
+
+
+def as_json(artifact: Artifact, content: bytes) -> str:
+    text = content.decode()
     return orjson.dumps(text).decode() if artifact.form == "text" else text
 
 
@@ -155,7 +159,9 @@ def delete(c: Connection, artifact: Artifact) -> bool:
         artifacts.c.form != "file",
         artifacts.c.deleted_at.is_(None),
     )
-    if c.execute(others.limit(1)).first() is None:
+    if c.execute(others.limit(1)).first() is not None:  # which may have the same object
+        c.execute(sa.update(artifacts).where(*mine).values(object_key=None))
+    else:
         same = (chunks.c.execution_id == artifact.execution_id, chunks.c.digest == artifact.digest)
         c.execute(sa.delete(chunks).where(chunks.c.workspace_id == artifact.workspace_id, *same))
     return True

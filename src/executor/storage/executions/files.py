@@ -50,16 +50,23 @@ def complete(c: Connection, artifact: Artifact) -> Artifact:
 
 def remove_some(c: Connection, artifact: Artifact) -> bool:
     """A part of the content of an artifact that is deleted; true while there is more."""
-    mine = (chunks.c.execution_id == artifact.execution_id, chunks.c.digest == artifact.id)
-    found = c.execute(sa.select(chunks.c.seq).where(*mine).order_by(chunks.c.seq).limit(BATCH)).scalars().all()
-    if found:
-        c.execute(sa.delete(chunks).where(*mine, chunks.c.seq.in_(found)))
+    if remove_rows(c, artifact):
         return True
     c.execute(sa.update(artifacts).where(_a.id == artifact.id).values(preview=""))
     return False
 
 
+def remove_rows(c: Connection, artifact: Artifact) -> bool:
+    """A part of the content in the database; true if there was any."""
+    mine = (chunks.c.execution_id == artifact.execution_id, chunks.c.digest == artifact.id)
+    found = c.execute(sa.select(chunks.c.seq).where(*mine).order_by(chunks.c.seq.desc()).limit(BATCH)).scalars().all()
+    if found:
+        c.execute(sa.delete(chunks).where(*mine, chunks.c.seq.in_(found)))
+    return bool(found)
+
+
 def left_over(c: Connection, before: int) -> list[Artifact]:
     """A batch of those begun before that time, deleted or never completed, whose content may still be there."""
-    query = sa.select(artifacts).where(LEFT_OVER, _a.created_at < before).order_by(_a.created_at).limit(BATCH)
+    mine = (LEFT_OVER, _a.created_at < before, _a.object_key.is_(None))
+    query = sa.select(artifacts).where(*mine).order_by(_a.created_at).limit(BATCH)
     return [Artifact(**row._mapping) for row in c.execute(query)]

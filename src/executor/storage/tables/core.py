@@ -337,6 +337,9 @@ calls = sa.Table(
 
 # Files that were deleted or never completed, whose content may still be there. Queries must use these very words.
 LEFT_OVER = sa.text("form = 'file' AND deleted_at IS NOT NULL AND preview != ''")
+IN_OBJECT = sa.text("object_key IS NOT NULL")
+OLD_OBJECT = sa.text("object_key IS NOT NULL AND deleted_at IS NOT NULL")  # to be removed, or on its way in
+IN_ROWS = sa.text("object_key IS NULL AND deleted_at IS NULL")
 
 # `call_seq` is 0 for the result of the execution itself. An execution or a call whose result is here names it.
 artifacts = sa.Table(
@@ -354,9 +357,23 @@ artifacts = sa.Table(
     sa.Column("preview", sa.Text, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
+    sa.Column("object_key", sa.String),  # of its content in the object store; without it, that is in `chunks`
     sa.UniqueConstraint("execution_id", "call_seq", "name", "digest"),
     sa.Index(None, "workspace_id", "id"),
     sa.Index("ix_artifacts_left_over", "created_at", sqlite_where=LEFT_OVER, postgresql_where=LEFT_OVER),
+    sa.Index("ix_artifacts_object_key", "object_key", sqlite_where=IN_OBJECT, postgresql_where=IN_OBJECT),
+    sa.Index("ix_artifacts_old_object", "deleted_at", sqlite_where=OLD_OBJECT, postgresql_where=OLD_OBJECT),
+    sa.Index("ix_artifacts_in_rows", "size", sqlite_where=IN_ROWS, postgresql_where=IN_ROWS),
+)
+
+# The prefixes of object stores that this database has to itself. The object `owner` there has one of both tokens.
+object_prefixes = sa.Table(
+    "object_prefixes",
+    metadata,
+    sa.Column("location", sa.String, primary_key=True),
+    sa.Column("token", sa.String, nullable=False),
+    sa.Column("last_token", sa.String, nullable=False),
+    sa.Column("swept_at", sa.BigInteger, nullable=False),
 )
 
 # Content, once per execution however many of its artifacts have it. Only a run writes here, fenced by its epoch.

@@ -129,7 +129,7 @@ class EngineGateway:
         return await access.find(self._executor.database, self._actor, artifact_id)
 
     async def content(self, artifact: Artifact) -> bytes:
-        pieces = access.read_content(self._executor.database, artifact, 0, artifact.size)
+        pieces = access.read_content(self._executor.contents, artifact, 0, artifact.size)
         return b"".join([piece async for piece in pieces])
 
     async def latest(self) -> list[View]:
@@ -167,7 +167,7 @@ class EngineGateway:
         if kept is None or kept.deleted_at is not None:
             return []
         found = await read_files(
-            self._executor.database,
+            self._executor.contents,
             kept,
             lambda file: is_showable(file.media_type),
             most=BLOCK_BYTES,

@@ -90,7 +90,7 @@ async def content(here: Context, artifact_id: str) -> Response:
     if span is None:
         return Response(status_code=416, headers={"Content-Range": f"bytes */{found.size}", "Accept-Ranges": "bytes"})
     status, headers = 206 if span.part else 200, _headers(found, span, tag)
-    content = access.read_content(here.executor.database, found, span.start, span.end)
+    content = access.read_content(here.executor.contents, found, span.start, span.end)
     if span.end - span.start > access.PIECE:
         headers["Content-Length"] = str(span.end - span.start)
         return StreamingResponse(content, status_code=status, headers=headers)
@@ -101,7 +101,7 @@ async def content(here: Context, artifact_id: str) -> Response:
 @needs("decide")
 async def delete(here: Context, artifact_id: str) -> Answer[views.ArtifactView]:
     """Delete the content permanently; the execution must have ended. The artifact stays listed as deleted."""
-    return answer(views.artifact_view(await access.delete(here.executor.database, here.actor, artifact_id)))
+    return answer(views.artifact_view(await access.delete(here.executor.contents, here.actor, artifact_id)))
 
 
 def _headers(artifact: Artifact, span: Span, tag: str) -> dict[str, str]:

@@ -218,7 +218,7 @@ async def follow(
 
 async def _calls(here: Context, execution_id: str, *, whole: bool, seq: int | None = None) -> list[views.CallView]:
     """Every call, or that of the number `seq`."""
-    found = await history.read_calls(here.executor.database, here.actor, execution_id, whole=whole, seq=seq)
+    found = await history.read_calls(here.executor.contents, here.actor, execution_id, whole=whole, seq=seq)
     return [views.call_view(call, kept=kept) for call, kept in found]
 
 
