@@ -118,3 +118,26 @@ async def test_an_approval_opens_only_the_private_addresses_it_showed(harness: E
     assert code == "egress_refused"
     assert "10.1.2.3:8080" in message
     assert "baseUrl" in hint
+
+
+async def test_code_reads_that_another_document_took_the_place_of_an_address_that_answers_404(
+    harness: ExecutorHarness,
+) -> None:
+    with serving() as upstream:
+        upstream.routes["/openapi.json"] = as_json(DOCUMENT)
+        wrong, right = f"{upstream.url}/v2/shop.yaml", f"{upstream.url}/openapi.json"
+        outcome = await harness.run(f'return await tools.executor.sources.add({{url: "{wrong}", namespace: "second"}})')
+        await harness.settle(outcome, "approve")
+        added = value(await harness.wait(outcome.execution.id))
+        assert added["warning"].startswith(f"{wrong} answered 404; the document at {right} is used instead")
+        assert "add it with the right address" in added["warning"]
+
+
+async def test_code_reads_what_to_do_about_an_address_that_answers_404(harness: ExecutorHarness) -> None:
+    with serving() as upstream:
+        add = f'tools.executor.sources.add({{url: "{upstream.url}/nope", namespace: "second"}})'
+        outcome = await harness.run(f"try {{ await {add} }} catch (e) {{ return [e.message, e.hint] }}")
+        await harness.settle(outcome, "approve")
+        message, hint = value(await harness.wait(outcome.execution.id))
+        assert message == f"nothing to connect was found at {upstream.url}/nope: it answered 404"
+        assert "openapi.json" in hint and "pass its `kind`" in hint

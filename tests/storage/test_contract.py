@@ -256,6 +256,25 @@ async def test_a_follower_gets_history_and_then_news_without_gap_or_repeat(datab
     assert seen == [0, 1, 2, 3, 4, 5]
 
 
+async def test_a_listener_that_raises_stops_no_other_one_and_no_writer(
+    database: Database, local: Tenancy, caplog: pytest.LogCaptureFixture
+) -> None:
+    feed, heard, forgotten = Feed(database), list[str](), list[str]()
+
+    def fail(*_: object) -> None:
+        raise ValueError("broken")
+
+    feed.listen(fail, lambda: forgotten.append("it may know something old"))
+    feed.listen(fail, fail)
+    feed.listen(lambda announcement: heard.append(announcement.type))
+    writing = database.write(lambda c: events.append(c, local.workspace.id, "test", {}))
+    await asyncio.wait_for(writing, 120)
+    feed.forget()
+    assert heard == ["test"]
+    assert len(forgotten) == 2
+    assert "a listener failed" in caplog.text
+
+
 async def test_a_closed_feed_ends_its_followers(database: Database, local: Tenancy) -> None:
     feed = Feed(database)
 

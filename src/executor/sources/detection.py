@@ -41,6 +41,7 @@ async def resolve(kinds: Kinds, request: SourceRequest, *, seconds: float = PROB
     found = await probe(kinds, request, seconds=seconds)
     if found.warning:
         request.context.progress(f"warning: {found.warning}")
+        request.context.warn(found.warning)
         logger.warning("source.substituted", extra={"warning": found.warning})
     return replace(
         request,

@@ -77,13 +77,15 @@ class ReadContext:
     """Of one reading; kept nowhere.
 
     `credential` goes with the requests to its own origin. `redact` takes any echo of it, or of the source's headers,
-    out of what was read. While all kinds check an address, `first_look` is what a GET said of it.
+    out of what was read. While all kinds check an address, `first_look` is what a GET said of it. `warn` is called
+    with what people should know although it worked.
     """
 
     progress: Progress = silent
     credential: Credential | None = None
     redact: Callable[[bytes], bytes] = as_it_came
     first_look: FirstLook | None = None
+    warn: Progress = silent
 
     async def find_explanation(self) -> Explained:
         """Nothing is posted to an address that a GET has explained."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
@@ -26,6 +27,8 @@ DECISIVE = ("policy.added", "source.refreshed", "connection.added", "agent.creat
 LOOK_SECONDS = 2.0  # where other processes write too
 Key = tuple[str, str | None]
 
+logger = logging.getLogger(__name__)
+
 
 class Feed:
     """A follower is handed what the database has, and only woken by commits, so it can't miss or repeat an event."""
@@ -33,8 +36,7 @@ class Feed:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tails: dict[Key, Tail] = {}
-        self._listeners: list[Callable[[Announcement], None]] = []
-        self._on_gap: list[Callable[[], None]] = []
+        self._listeners: list[tuple[Callable[[Announcement], None], Callable[[], None] | None]] = []
         self._notices: Notices | None = None
         self._closed = False
         database.on_events = self._publish
@@ -43,11 +45,9 @@ class Feed:
         """Call `listener` for every committed event, in commit order, before the writer's own caller continues.
 
         Where several processes share the database, what others committed comes a moment later, and may be missed: then
-        `on_gap` is called, and everything that is remembered may be old.
+        `on_gap` is called, and everything that is remembered may be old. So it is when `listener` raises.
         """
-        self._listeners.append(listener)
-        if on_gap is not None:
-            self._on_gap.append(on_gap)
+        self._listeners.append((listener, on_gap))
 
     async def join(self) -> None:
         """From now on, hear what other processes commit."""
@@ -59,8 +59,8 @@ class Feed:
 
     def forget(self) -> None:
         """Something may have been missed: nothing that is remembered is kept."""
-        for forget in self._on_gap:
-            forget()
+        for _, on_gap in self._listeners:
+            forget_all(on_gap)
         for tail in self._tails.values():
             tail.fresh.set()
 
@@ -85,8 +85,12 @@ class Feed:
 
     def _deliver(self, committed: list[Announcement]) -> None:
         for announcement in committed:
-            for listener in self._listeners:
-                listener(announcement)
+            for listener, on_gap in self._listeners:
+                try:
+                    listener(announcement)
+                except Exception:
+                    logger.exception("a listener failed", extra={"event": announcement.type})
+                    forget_all(on_gap)
         if self._tails:
             for event in committed:
                 for key in ((event.workspace_id, None), (event.workspace_id, event.execution_id)):
@@ -99,7 +103,7 @@ class Feed:
         """What comes after `after`. Setting `waker` lets go of a follower that waits: it is handed an empty batch."""
         waker, key = waker or asyncio.Event(), (workspace_id, execution_id)
         tail = self._tails.get(key)
-        if tail is None:
+        if tail is None or tail.failure is not None:
             tail = self._tails[key] = Tail(self._database, key)
         tail.wakers.add(waker)
         try:
@@ -123,6 +127,15 @@ class Feed:
             if not tail.wakers and self._tails.get(key) is tail:
                 del self._tails[key]
                 tail.close()
+
+
+def forget_all(on_gap: Callable[[], None] | None) -> None:
+    """Others are called whatever this one does."""
+    if on_gap is not None:
+        try:
+            on_gap()
+        except Exception:
+            logger.exception("a listener failed to forget")
 
 
 EMPTY = Batch(())

@@ -205,7 +205,8 @@ async def test_a_document_beside_a_wrong_address_comes_with_a_warning(
     found = await probe_place(kind, upstream, "/v2/openapi.yaml")
     assert found is not None and found.location == f"{upstream.url}/openapi.json"
     said = f"{upstream.url}/v2/openapi.yaml answered {status}; the document at {found.location} is used instead"
-    assert found.warning == (said if is_warned else "")
+    assert found.warning.startswith(said) == is_warned
+    assert ("add it with the right address" in found.warning) == is_warned
 
 
 @pytest.mark.parametrize(("status", "hint"), [(404, "openapi.json"), (500, "check the address")])

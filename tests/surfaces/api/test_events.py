@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from executor.errors import StorageError
 from executor.model.event import Batch
+from executor.storage.executions import events
 from executor.surfaces.api import sse
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
@@ -225,3 +227,36 @@ def test_waits_end_when_the_daemon_stops_and_the_execution_goes_on_later(tmp_pat
     assert (answers["get"].status, answers["get"].json["status"]) == (200, "running")
     assert (answers["post"].status, answers["post"].json["status"]) == (201, "running")
     assert answers["post"].json["executionId"].startswith("exec_")
+
+
+def test_a_stream_outlasts_a_database_that_fails_and_loses_nothing(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "TROUBLE_SECONDS", 0.05)
+    database, is_down, failures = daemon.executor.database, threading.Event(), []
+    read = database._read
+
+    def fail(job: Any) -> Any:
+        if is_down.is_set():
+            failures.append(job)
+            raise StorageError("the database is away", hint="wait")
+        return read(job)
+
+    monkeypatch.setattr(database, "_read", fail)
+    first = daemon.execute("return 1")["executionId"]
+    newest = daemon.get("/v1/events?limit=1000").json["items"][-1]["id"]
+    workspace_id = daemon.executor.tenancy.workspace.id
+    with stream(daemon, f"/v1/events?after={newest}") as live:
+        frames = live.frames()
+        assert next(frames)["comment"] == "connected"
+        is_down.set()
+
+        async def happen() -> None:
+            await database.write(lambda c: events.append(c, workspace_id, "test.lost", {}, first))
+
+        daemon.run(happen())
+        assert any("trying again" in one.get("comment", "") for one in frames)
+        is_down.clear()
+        found = next(one for one in frames if "data" in one)
+    assert failures
+    assert json.loads(found["data"])["type"] == "test.lost"

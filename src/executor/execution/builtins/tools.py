@@ -124,10 +124,12 @@ async def invoke(
         if tool is ADD_SOURCE:
             is_public = strangers is not None
             request, offer = _request(arguments, approved, is_public=is_public), _offer(arguments, approved)
+            warnings: list[str] = []
+            request = replace(request, context=replace(request.context, warn=warnings.append))
             source = await catalog.add_source(workspace_id, request, by=by, offer=offer, on_insert=strangers)
             if source.known_keys.get("unread"):
                 raise _credential_missing(source, approved)
-            value: Any = summary(source)
+            value: Any = summary(source) | ({"warning": "; ".join(warnings)} if warnings else {})
         else:
             value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, visibility)
     except ToolError:

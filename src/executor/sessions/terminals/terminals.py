@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from executor.errors import Conflict, DaemonStopping, Forbidden, InvalidRequest, NotFound
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id
 from executor.model.sessions.session import Session
@@ -72,6 +72,8 @@ class Terminals:
         self._open: dict[str, _Opened] = {}
         self._watching: set[asyncio.Task[None]] = set()
         self._opening: dict[str, int] = {}
+        self._spawning: set[asyncio.Task[Terminal]] = set()
+        self._is_closing = False
         self.tickets = Tickets()
 
     async def open(self, by: Actor, session_id: str, size: tuple[int, int], *, record: bool) -> Terminal:
@@ -87,11 +89,26 @@ class Terminals:
             raise Conflict(f"a session has at most {MOST_TERMINALS} terminals", hint="end one first")
         self._opening[session_id] = under_way + 1
         try:
-            return await self._spawn(by, session, size, record)
+            return await self._spawn_unless_closing(by, session, size, record)
         finally:
             self._opening[session_id] -= 1
             if not self._opening[session_id]:
                 del self._opening[session_id]
+
+    async def _spawn_unless_closing(self, by: Actor, session: Session, size: tuple[int, int], record: bool) -> Terminal:
+        """In a task of its own, so that `close` can end it wherever it is."""
+        if self._is_closing:
+            raise stopping()
+        spawning = asyncio.create_task(self._spawn(by, session, size, record))
+        self._spawning.add(spawning)
+        try:
+            return await spawning
+        except asyncio.CancelledError:
+            if self._is_closing:
+                raise stopping() from None
+            raise
+        finally:
+            self._spawning.discard(spawning)
 
     async def _spawn(self, by: Actor, session: Session, size: tuple[int, int], record: bool) -> Terminal:
         id = new_id("term")
@@ -199,6 +216,12 @@ class Terminals:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
+        """None is opened from now on, and one that is just being opened ends too."""
+        self._is_closing = True
+        spawning = list(self._spawning)
+        for one in spawning:
+            one.cancel()
+        await asyncio.gather(*spawning, return_exceptions=True)
         for task in self._watching:
             task.cancel()
         for opened in self._open.values():
@@ -250,6 +273,10 @@ class Terminals:
 
     async def _record(self, workspace_id: str, type: str, data: dict[str, Any], by: Actor | None) -> None:
         await self._database.write(lambda c: events.append(c, workspace_id, type, data, by=by))
+
+
+def stopping() -> DaemonStopping:
+    return DaemonStopping("the daemon is stopping", hint="open the terminal again when it runs")
 
 
 def write_at(terminal: Terminal, watcher: Watcher, size: tuple[int, int] | None) -> None:

@@ -32,6 +32,7 @@ class TranscriptStream(LiveStream):
                     if any(end.done() for end in ends) or await current().has_ended():
                         return
                     yield render(batch)
+                    self._after = batch.changes[-1].sequence if batch.changes else self._after
 
 
 def render(batch: Batch) -> bytes:

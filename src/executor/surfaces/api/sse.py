@@ -7,6 +7,7 @@ own pace, so a slow reader costs no memory. One that stops reading altogether is
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from typing import Annotated, Any, Final
@@ -18,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from executor.errors import DatabaseOutdated, StorageDamaged, StorageError
 from executor.execution import history
 from executor.model.event import ENDINGS, Batch, Event
 from executor.surfaces.api.context import Context
@@ -28,11 +30,15 @@ from executor.surfaces.views.events import EventPage, event_view
 HEARTBEAT_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 60.0
 TYPE = r"^[a-z_]+(\.[a-z_*]+)*$"  # whole, or ending in `.*`
+TROUBLE_SECONDS = 1.0  # between two tries to read from a database that fails
+LASTING = (StorageDamaged, DatabaseOutdated)
 PAGE = 500
 MOST = 2**63 - 1  # what a database can compare with
 After = Annotated[int, Query(ge=0, le=MOST)]
 Types = Annotated[list[Annotated[str, StringConstraints(max_length=100, pattern=TYPE)]], Query(max_length=20)]
 LastEventId = Annotated[int | None, Header(alias="Last-Event-ID", ge=0, le=MOST)]
+
+logger = logging.getLogger(__name__)
 
 
 async def events_answer(
@@ -51,7 +57,10 @@ async def events_answer(
 
 
 class LiveStream(Response):
-    """Sends what `_chunks` yields, until the client or its credential is gone, or the daemon stops."""
+    """Sends what `_chunks` yields, until the client or its credential is gone, or the daemon stops.
+
+    It stays open while the database fails, because browsers don't come back after an answer with an error.
+    """
 
     media_type = "text/event-stream"
 
@@ -80,14 +89,30 @@ class LiveStream(Response):
 
     async def _send(self, send: Send, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        async with aclosing(self._chunks(ends, waker)) as chunks:
+        async with aclosing(self._all_chunks(ends, waker)) as chunks:
             async for chunk in chunks:
                 async with asyncio.timeout(STALLED_SECONDS):
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def _all_chunks(self, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> AsyncGenerator[bytes, None]:
+        while True:
+            try:
+                async with aclosing(self._chunks(ends, waker)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+                return
+            except StorageError as error:
+                logger.warning("a stream waits for the database: %s", error.message)
+                if isinstance(error, LASTING):
+                    return
+            yield b": the database can't be read, trying again\n\n"
+            ended, _ = await asyncio.wait(ends, timeout=TROUBLE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            if ended:
+                return
+
     def _chunks(self, ends: list[asyncio.Future[Any]], waker: asyncio.Event) -> AsyncGenerator[bytes, None]:
-        """`waker` is set when one of `ends` has come."""
+        """`waker` is set when one of `ends` has come. After a StorageError it is called again, to continue."""
         raise NotImplementedError
 
 

@@ -39,6 +39,7 @@ MAX_PAGE = 2_000_000
 MAX_CLAIM = 5_000
 MAX_FILES = 6
 _ENDPOINT_EVENT = b"event: endpoint"
+CHECK_SUBSTITUTE = "If it is not the one you meant, remove the source and add it with the right address"
 CORRECT = "correct the document there, then try again"
 _CLAIM = re.compile(rb"""(?m)(?:^|[{,])\s*["']?(?:openapi|swagger)["']?\s*:\s*["']?\d""")
 RELATIONS = ("service-desc", "describedby", "api-catalog")
@@ -106,7 +107,8 @@ def name_substitute(found: Probe, address: str, first: Answer) -> Probe:
     if first.status not in GONE:
         return found
     where, instead = display_url(address), display_url(found.location)
-    return replace(found, warning=f"{where} answered {first.status}; the document at {instead} is used instead")
+    said = f"{where} answered {first.status}; the document at {instead} is used instead"
+    return replace(found, warning=f"{said}. {CHECK_SUBSTITUTE}")
 
 
 def is_document(address: str) -> bool:
