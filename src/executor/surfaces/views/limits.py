@@ -78,7 +78,7 @@ def workspace_limits_view(found: WorkspaceUse, defaults: Bounds) -> WorkspaceLim
     return {
         "workspace": limited_workspace_view(found.own),
         "actors": [limited_actor_view(one) for one in found.actors],
-        "defaults": {"workspace": _limits(defaults.workspace), "actor": _actor_limits(defaults.actor)},
+        "defaults": {"workspace": view_limits(defaults.workspace), "actor": view_actor_limits(defaults.actor)},
     }
 
 
@@ -86,8 +86,8 @@ def limited_workspace_view(use: ActorUse) -> LimitedWorkspaceView:
     return {
         "id": use.id,
         "name": use.name,
-        "limits": _limits(use.limits),
-        "chosen": _chosen(use.chosen),
+        "limits": view_limits(use.limits),
+        "chosen": view_chosen(use.chosen),
         "use": {"running": use.running, "queued": use.queued},
     }
 
@@ -96,13 +96,13 @@ def limited_actor_view(use: ActorUse) -> LimitedActorView:
     return {
         "id": use.id,
         "name": use.name,
-        "limits": _actor_limits(use.limits),
-        "chosen": {**_chosen(use.chosen), "priority": use.chosen.priority},
+        "limits": view_actor_limits(use.limits),
+        "chosen": {**view_chosen(use.chosen), "priority": use.chosen.priority},
         "use": {"running": use.running, "queued": use.queued},
     }
 
 
-def _limits(limits: UseLimits) -> LimitsView:
+def view_limits(limits: UseLimits) -> LimitsView:
     return {
         "running": limits.running,
         "queued": limits.queued,
@@ -111,11 +111,11 @@ def _limits(limits: UseLimits) -> LimitsView:
     }
 
 
-def _actor_limits(limits: UseLimits) -> ActorLimitsView:
-    return {**_limits(limits), "priority": limits.priority}
+def view_actor_limits(limits: UseLimits) -> ActorLimitsView:
+    return {**view_limits(limits), "priority": limits.priority}
 
 
-def _chosen(chosen: ChosenLimits) -> ChosenLimitsView:
+def view_chosen(chosen: ChosenLimits) -> ChosenLimitsView:
     return {
         "running": chosen.running,
         "queued": chosen.queued,
