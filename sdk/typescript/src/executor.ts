@@ -38,6 +38,8 @@ export interface SubmitOptions {
   /** How long it may be active; the time that people take does not count. */
   timeoutMs?: number;
   typecheck?: "error" | "warn" | "off";
+  /** Whether it goes before others of the workspace that wait. */
+  priority?: "high" | "normal" | "low";
   /** Finds the same execution again. By default each call has its own, so that nothing is started twice. */
   idempotencyKey?: string;
   signal?: AbortSignal;
@@ -195,9 +197,9 @@ export class Executor {
   }
 
   #submit(code: string, options: SubmitOptions, waitMs: number): Promise<Execution> {
-    const { language, runtime, timeoutMs, typecheck, idempotencyKey, signal } = options;
+    const { language, runtime, timeoutMs, typecheck, priority, idempotencyKey, signal } = options;
     const key = checkVisible(idempotencyKey ?? crypto.randomUUID(), "the idempotency key");
-    const body = { code, wait: waitMs / 1000, language, runtime, typecheck, timeoutMs };
+    const body = { code, wait: waitMs / 1000, language, runtime, typecheck, priority, timeoutMs };
     return this.#read("POST", "/v1/executions", { body, headers: { "Idempotency-Key": key }, signal }, waitMs);
   }
 

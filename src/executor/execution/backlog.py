@@ -111,7 +111,7 @@ class Backlog:
             self.feed_workspace(workspace_id)
 
     def _draw(self, ready: list[Lane]) -> Lane:
-        """By the rule that cluster dispatch has. Runtimes of one actor are drawn like actors."""
+        """As in cluster dispatch. Runtimes of one actor are drawn like actors."""
         waiting = [
             shares.Waiting(lane.workspace_id, str(place), 1, lane.rank, weight=self._running.bounds(lane).actor.weight)
             for place, lane in enumerate(ready)

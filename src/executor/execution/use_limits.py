@@ -109,7 +109,7 @@ def choose_priority(actor: Actor, bounds: Bounds, wanted: Priority | None) -> Pr
     if RANKS[wanted] < RANKS[highest] and not actor.may("administer"):
         raise Forbidden(
             f"permission denied: the highest priority of this actor's executions is {highest}, not {wanted}",
-            hint="leave the priority out, or ask an administrator: `executor limits set --actor … --priority …`",
+            hint="leave the priority out, or ask an administrator to allow it: `executor limits set`",
         )
     return wanted
 

@@ -19,6 +19,7 @@ from executor.sdk.execution import (
     Interaction,
     OnInteraction,
     Options,
+    Priority,
     Typecheck,
 )
 from executor.sdk.flow import Ask, Driver, Emissions, Flow, K, Method, Part, Request, Stream
@@ -118,6 +119,7 @@ class Client(Part[K], Generic[K]):
         timeout: float | None = None,
         wait: float | None = None,
         typecheck: Typecheck | None = None,
+        priority: Priority | None = None,
         idempotency_key: str | None = None,
         on_interaction: OnInteraction | None = None,
     ) -> Flow[Execution]:
@@ -126,7 +128,7 @@ class Client(Part[K], Generic[K]):
         `timeout` is how long it may be active, in seconds; the time that people take does not count. `wait` is how long
         to wait for it here; it continues without you. `on_interaction` decides about its interactions.
         """
-        options = Options(language, runtime, timeout, typecheck, idempotency_key)
+        options = Options(language, runtime, timeout, typecheck, idempotency_key, priority)
         return (yield from self._run(code, options, wait, on_interaction))
 
     @Method
@@ -138,11 +140,12 @@ class Client(Part[K], Generic[K]):
         runtime: str | None = None,
         timeout: float | None = None,
         typecheck: Typecheck | None = None,
+        priority: Priority | None = None,
         idempotency_key: str | None = None,
     ) -> Flow[Execution]:
         """Start running code, without waiting for it. `idempotency_key` finds the same execution again, also from
         another process; by default each call has its own, so that a broken connection starts nothing twice."""
-        options = Options(language, runtime, timeout, typecheck, idempotency_key)
+        options = Options(language, runtime, timeout, typecheck, idempotency_key, priority)
         return (yield from self._submit(code, options, wait=0))
 
     @Method
@@ -240,6 +243,7 @@ class Client(Part[K], Generic[K]):
             "language": options.language,
             "runtime": options.runtime,
             "typecheck": options.typecheck,
+            "priority": options.priority,
             "timeoutMs": timeout_ms,
         }
         body = {"code": code, "wait": wait, **{name: value for name, value in given.items() if value is not None}}

@@ -22,6 +22,7 @@ FINAL = ("completed", "failed", "cancelled")
 
 
 Typecheck = Literal["error", "warn", "off"]
+Priority = Literal["high", "normal", "low"]
 
 
 class Options(NamedTuple):
@@ -32,6 +33,7 @@ class Options(NamedTuple):
     timeout: float | None = None
     typecheck: Typecheck | None = None
     key: str | None = None
+    priority: Priority | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ How many one of them has queued makes no difference to the others, nor to what a
 an index as there are actors that wait, for each priority that they wait with. Shares are drawn by lot, so processes
 need no common memory of who was served last. The oldest of an actor comes first.
 
-Limits on what runs are exact across processes: whoever raises a count holds the lock of its workspace, and counts then.
+Limits on what runs are exact across processes: anyone who raises a count holds the lock of its workspace, and counts
+after that.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.storage.executions.executions import COUNTED
 from executor.storage.tables.core import OWNED, QUEUED, executions
 
 # Parts of statements on PostgreSQL, for `format` with the row that names whose, and where the limit is. Compared as the
@@ -59,6 +60,16 @@ def find_submission(c: Connection, workspace_id: str, actor_id: str, place: int)
     query = sa.select(_e.created_at).where(*_of(workspace_id, actor_id)).order_by(*(one.desc() for one in order))
     found: int | None = c.execute(query.offset(place).limit(1)).scalar()
     return found
+
+
+def count_all(c: Connection, workspace_id: str, actor_id: str) -> tuple[int, int]:
+    """How many run and are queued now, for people; no further than `COUNTED`. On SQLite nothing has an owner."""
+    queued = count_queued(c, workspace_id, actor_id, COUNTED)
+    if c.dialect.name == "postgresql":
+        return count_owned(c, workspace_id, actor_id, COUNTED), queued
+    mine = [_e.workspace_id == workspace_id, _e.status == "running", *([_e.actor_id == actor_id] if actor_id else [])]
+    some = sa.select(sa.literal(1)).select_from(executions).where(*mine).limit(COUNTED).subquery()
+    return int(c.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()), queued
 
 
 def _of(workspace_id: str, actor_id: str) -> tuple[sa.ColumnElement[bool], ...]:

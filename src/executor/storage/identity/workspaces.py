@@ -37,6 +37,10 @@ def get(c: Connection, workspace_id: str) -> tuple[Workspace, Organization]:
     return found, Organization(row.organization_id, row.organization)
 
 
+def exists(c: Connection, workspace_id: str) -> bool:
+    return c.execute(sa.select(workspaces.c.id).where(workspaces.c.id == workspace_id)).first() is not None
+
+
 def create(c: Connection, organization_id: str, name: str) -> Workspace:
     made = Workspace(new_id("ws"), organization_id, name)
     row = {"id": made.id, "organization_id": organization_id, "name": name, "created_at": now_ms()}

@@ -31,7 +31,17 @@ from executor.surfaces.api.routes.catalog import (
 )
 from executor.surfaces.api.routes.credentials import connections, model_keys, oauth, secrets
 from executor.surfaces.api.routes.executions import artifacts, events, executions, interactions
-from executor.surfaces.api.routes.identity import anonymous, auth, clients, keys, members, oidc, visitors, workspaces
+from executor.surfaces.api.routes.identity import (
+    anonymous,
+    auth,
+    clients,
+    keys,
+    limits,
+    members,
+    oidc,
+    visitors,
+    workspaces,
+)
 from executor.surfaces.api.routes.sessions import changes as session_changes
 from executor.surfaces.api.routes.sessions import messages as session_messages
 from executor.surfaces.api.routes.sessions import prompts, sessions, terminals
@@ -73,6 +83,7 @@ NOUNS = (
     clients,
     workspaces,
     members,
+    limits,
     session_messages,
     sessions,
     prompts,

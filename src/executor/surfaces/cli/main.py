@@ -80,6 +80,7 @@ COMMANDS = {
     "workspaces": "List, create and rename workspaces.",
     "organizations": "List, create and rename organizations.",
     "members": "Manage members and their roles.",
+    "limits": "Limit what workspaces and actors run, queue and submit.",
     "invitations": "Invite people to the organization.",
     "runtime": "Run a sandbox host for a daemon on another machine.",
     "session-host": "Run the executor process of one agent session, until it is shut down.",
@@ -94,7 +95,17 @@ FOLDERS = {
     "catalog": ("sources", "tools"),
     "sessions": ("sessions",),
     "credentials": ("connections", "secrets"),
-    "identity": ("login", "keys", "agents", "anonymous", "workspaces", "organizations", "members", "invitations"),
+    "identity": (
+        "login",
+        "keys",
+        "agents",
+        "anonymous",
+        "workspaces",
+        "organizations",
+        "members",
+        "invitations",
+        "limits",
+    ),
 }
 COMPLETE = "_EXECUTOR_COMPLETE"  # how the script of `executor completion` asks
 CALL_SHAPED = ("call", "resume")

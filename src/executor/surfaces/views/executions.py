@@ -11,6 +11,7 @@ from executor.model.event import Event
 from executor.model.execution import Call, CallState, Execution, Status
 from executor.model.execution import CallHead as Head
 from executor.model.tool import Effect
+from executor.model.use_limits import Priority
 from executor.surfaces.escape import escape, shorten
 from executor.surfaces.views.artifacts import ArtifactView, artifact_view, read_preview
 from executor.surfaces.views.base import Failure, Read, failure_view, fragment, time
@@ -151,6 +152,7 @@ class ExecutionView(TypedDict):
     through: NotRequired[Through | None]
     clientId: NotRequired[str | None]
     clientName: NotRequired[str | None]
+    priority: NotRequired[Priority | None]
 
 
 def execution_view(outcome: Outcome, base_url: str, *, read: Read = fragment, whole: bool = True) -> ExecutionView:
@@ -182,6 +184,7 @@ class SubmittedBy(TypedDict):
     through: Through | None
     clientId: str | None
     clientName: str | None
+    priority: Priority
 
 
 class ExecutionSummary(SubmittedBy):
@@ -220,6 +223,7 @@ def submitted_by(execution: Execution, actor: str) -> SubmittedBy:
         "through": through(execution.origin),
         "clientId": execution.client_id or None,
         "clientName": execution.client_name or None,
+        "priority": execution.priority,
     }
 
 

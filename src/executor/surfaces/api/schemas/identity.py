@@ -1,4 +1,4 @@
-"""Bodies of the requests about who is who: keys, agents, sessions, workspaces, members, invitations."""
+"""Bodies of the requests about who is who: keys, agents, sessions, workspaces, members, invitations, limits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field
 from executor.model.identity.actor import SeparationChoice
 from executor.model.identity.permissions import Role
 from executor.model.ids import now_ms
+from executor.model.use_limits import MOST_WEIGHT, Priority
 from executor.surfaces.api.schemas.requests import Body, check_printable
 
 DAY_MS = 86_400_000
@@ -83,3 +84,22 @@ def visible(name: str) -> str:
 
 def expiry(days: int | None) -> int | None:
     return None if days is None else now_ms() + days * DAY_MS
+
+
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
+
+
+class ChangedWorkspaceLimits(Body):
+    """0 is no limit; `null` is the default."""
+
+    running: Count | None = None
+    queued: Count | None = None
+    per_minute: Count | None = None
+    weight: Weight | None = None
+
+
+class ChangedActorLimits(ChangedWorkspaceLimits):
+    """`priority` is the highest that its executions may have."""
+
+    priority: Priority | None = None

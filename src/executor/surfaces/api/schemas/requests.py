@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from executor.model.use_limits import Priority
+
 MAX_WAIT = 600
 DEFAULT_WAIT = 30
 MAX_TIMEOUT_MS = 3_600_000
@@ -34,7 +36,8 @@ class Body(BaseModel):
 class NewExecution(Body):
     """`runtimeId` is another word for `runtime`. `workspaceId` and `actorId` must be those of the credential.
 
-    `clientId` is kept with the execution. Of an anonymous agent it must be the one of its session.
+    `priority` is `normal` by default, and not everyone may use `high`. `clientId` is kept with the execution. Of an
+    anonymous agent it must be the one of its session.
     """
 
     code: str
@@ -46,6 +49,7 @@ class NewExecution(Body):
     client_id: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_printable)] | None = None
     timeout_ms: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_MS)] | None = None
     typecheck: Literal["error", "warn", "off"] | None = None
+    priority: Priority | None = None
     wait: Wait = DEFAULT_WAIT
     result: ResultForm = "whole"
 

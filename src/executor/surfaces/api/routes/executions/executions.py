@@ -66,6 +66,7 @@ async def execute(here: Context, body: NewExecution) -> Answer[views.ExecutionVi
     await check_named(here, body)
     runtime = chosen_runtime(body)
     submission = Submission(body.code, body.language, runtime, limits, body.typecheck, key, body.client_id or "")
+    submission = replace(submission, priority=body.priority) if body.priority else submission
     outcome, is_known = await long_wait.run(here.executor, here.long_waits, here.actor, submission, body.wait)
     view = views.execution_view(outcome, here.executor.settings.address, whole=body.result == "whole")
     headers = {"Location": f"/v1/executions/{outcome.execution.id}"}

@@ -16,6 +16,9 @@ from executor.surfaces.cli.options import json_option
 @click.option("--language", help="typescript or python. Default: detected from the file's name or the code.")
 @click.option("--runtime", metavar="ID", help="The runtime to use. Default: the one of the language.")
 @click.option("--typecheck", type=click.Choice(["error", "warn", "off"]), help="What to do about type errors.")
+@click.option(
+    "--priority", type=click.Choice(["high", "normal", "low"]), help="Whether it goes before others that wait."
+)
 @click.option("--no-open", is_flag=True, help="When a decision is needed, neither prompt here nor open a browser.")
 @click.option(
     "--timeout",
