@@ -59,7 +59,7 @@ class Trial:
 
     def path(self, number: int) -> str:
         word = self.framework.operations[number]
-        found = [path for path in self.paths if path.rpartition(".")[2].lower() == word.lower()]
+        found = [path for path in self.paths if path.lower().endswith(f".{word}".lower())]
         if not found:
             raise SystemExit(f"{self.framework.name} has no tool {word}: {sorted(self.paths)}")
         return f"tools.{found[0]}"

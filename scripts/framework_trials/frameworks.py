@@ -48,7 +48,7 @@ FRAMEWORKS = {
             "django",
             ("python", "django_service.py"),
             "openapi.yaml",
-            ("itemsList", "itemsCreate", "itemsRetrieve", "itemsArchiveCreate", "filesCreate", "filesLarge"),
+            ("items.list", "items.create", "items.retrieve", "items.archiveCreate", "files.create", "files.large"),
         ),
         Framework("spring-like", ("stand-in", "spring")),
         Framework("rails-like", ("stand-in", "rails"), wraps="item"),

@@ -129,8 +129,9 @@ def accept(daemon: Daemon, interaction_id: str) -> None:
 def log_in(daemon: Daemon, namespace: str, context: dict[str, Any], interaction_id: str) -> Iterator[str]:
     body = {"source": namespace, "interactionId": interaction_id}
     if "client_id" in context:
-        body |= {"clientId": context["client_id"], "clientSecret": context.get("client_secret", "")}
-    if context.get("name") == "auth/client-credentials-basic":  # where no person is involved
+        secret = context.get("client_secret") or context.get("private_key_pem", "")
+        body |= {"clientId": context["client_id"], "clientSecret": secret}
+    if str(context.get("name")).startswith("auth/client-credentials-"):  # where no person is involved
         done = start(daemon, "credentials", body)
         yield f"client credentials {done.status}"
         return

@@ -25,7 +25,7 @@ _FAILED = (
 _OPTIONAL = "Does not apply: no tool requires tasks. A client that doesn't know them waits, and calls `resume`"
 _GRANTS = (
     "Not built: an optional extension of the authorization. Executor logs in with the authorization code, a device, or "
-    "client credentials with a secret"
+    "client credentials with a secret or a private key"
 )
 _HANDSHAKE = (
     "By design. Executor opens with the handshake, since servers that offer both often keep state by session, "
@@ -66,7 +66,6 @@ EXCEPTIONS: Final[dict[Side, dict[str, str]]] = {
             "Can't pass: the suite accepts only its own address as a client id. Executor uses the address of its own "
             "`client.json`"
         ),
-        "auth/client-credentials-jwt": _GRANTS,
         "auth/dpop": _GRANTS,
         "auth/dpop-nonce": _GRANTS,
         "auth/enterprise-managed-authorization": _GRANTS,

@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +15,16 @@ from authlib.oauth2.rfc6749 import AuthorizationServer, JsonRequest, OAuth2Reque
 from authlib.oauth2.rfc6749.errors import InvalidGrantError, InvalidRequestError, InvalidScopeError, OAuth2Error
 from authlib.oauth2.rfc6749.models import AuthorizationCodeMixin, ClientMixin, TokenMixin
 from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
+from authlib.oauth2.rfc7523 import JWTBearerClientAssertion
 from authlib.oauth2.rfc7591 import ClientRegistrationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc8628 import DeviceAuthorizationEndpoint, DeviceCodeGrant
 from authlib.oauth2.rfc8628.models import DeviceCredentialDict
+from joserfc.errors import InvalidKeyTypeError
+from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 METHODS = ["none", "client_secret_basic", "client_secret_post"]
+MACHINE_METHODS = [*METHODS[1:], "private_key_jwt"]
 SCOPES = ["read", "write", "offline_access"]
 
 
@@ -214,8 +219,33 @@ class Refresh(grants.RefreshTokenGrant):
         refresh_token.rotated = self.server.ledger.rotates
 
 
+class Assertion(JWTBearerClientAssertion):
+    """For clients whose `secret` is their public key here."""
+
+    CLIENT_AUTH_METHOD = "private_key_jwt"
+
+    def __init__(self, server: Server) -> None:
+        super().__init__()
+        self._server = server
+        self._seen: set[str] = set()
+
+    def get_audiences(self) -> list[str]:
+        return [self._server.issuer]
+
+    def resolve_client_public_key(self, client: Client) -> Any:
+        for kind in (RSAKey, ECKey, OKPKey):
+            with suppress(InvalidKeyTypeError):
+                return kind.import_key(client.secret)
+        raise AssertionError("not a key")
+
+    def validate_jti(self, claims: Any, jti: str) -> bool:
+        is_new = jti not in self._seen
+        self._seen.add(jti)
+        return is_new
+
+
 class Machine(grants.ClientCredentialsGrant):
-    TOKEN_ENDPOINT_AUTH_METHODS = METHODS[1:]
+    TOKEN_ENDPOINT_AUTH_METHODS = MACHINE_METHODS
 
 
 class Device(DeviceAuthorizationEndpoint):
@@ -273,6 +303,7 @@ class Server(AuthorizationServer):
         self.register_grant(CodeGrant, [CodeChallenge(required=True)])
         for grant in (Refresh, Machine, DeviceGrant):
             self.register_grant(grant)
+        self.register_client_auth_method(Assertion.CLIENT_AUTH_METHOD, Assertion(self))
         self.register_endpoint(Device)
         self.register_endpoint(Registration)
 

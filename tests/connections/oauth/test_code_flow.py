@@ -155,7 +155,7 @@ async def test_a_link_for_another_browser_is_taken_up_once(harness: LoginHarness
 async def test_client_credentials_connect_without_a_person(harness: LoginHarness) -> None:
     from tests.support.authorization import Client
 
-    with pytest.raises(OAuthFailed, match="a client with a secret"):
+    with pytest.raises(OAuthFailed, match="a client with a secret or a private key"):
         await harness.logins.by_credentials(harness.operator, harness.wish())
     harness.authority.ledger.clients["app-2"] = Client("app-2", "s3cret", (), "client_secret_basic")
     wish = harness.wish(client_id="app-2", client_secret="s3cret", scopes=("read",))

@@ -15,6 +15,7 @@ import pytest
 
 from executor.surfaces.cli import exit_codes
 from tests.connections.oauth.test_login import with_cookie
+from tests.connections.oauth.test_private_keys import new_key
 from tests.support.authorization import Client
 from tests.support.conditions import wait_for
 from tests.support.login_harness import visit
@@ -99,6 +100,19 @@ def test_client_credentials_need_no_one_and_take_the_secret_from_standard_input(
     assert done.code == 0, done.err
     assert json.loads(done.out)["status"] == "ready"
     assert "s3cret" not in done.out + done.err
+
+
+def test_a_client_signs_with_the_key_of_a_file(place: Place, tmp_path: Path) -> None:
+    private, public = new_key("p256")
+    place.authority.ledger.clients["signer"] = Client("signer", public, (), "private_key_jwt")
+    file = tmp_path / "key.pem"
+    file.write_text(private)
+    words = (*place.words, "--client-credentials", "--client-id", "signer", "--name", "signed", "--json")
+    done = place.cli(*words, "--key-file", str(file))
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["status"] == "ready"
+    file.write_bytes(b"\xff\xfe")
+    assert "not a PEM file" in place.cli(*words, "--key-file", str(file)).err
 
 
 def test_what_the_server_refuses_is_reported_with_a_next_step(place: Place) -> None:

@@ -25,13 +25,17 @@ def policy(daemon: Daemon) -> Iterator[str]:
     daemon.request("DELETE", f"/v1/policies/{made['id']}")
 
 
-@pytest.fixture(params=["policy", "webhook", "source"])
+@pytest.fixture(params=["policy", "webhook", "source", "toolkit"])
 def edit(request: pytest.FixtureRequest, daemon: Daemon, policy: str) -> Iterator[Edit]:
     """An address, and two edits."""
     if request.param == "policy":
         yield policy, {"note": "one"}, {"note": "two"}
     elif request.param == "source":
         yield "/v1/sources/shop", {"name": "one"}, {"name": "two"}
+    elif request.param == "toolkit":
+        daemon.post("/v1/toolkits", {"slug": "tagged", "patterns": ["shop.**"]})
+        yield "/v1/toolkits/tagged", {"patterns": ["shop.things.*"]}, {"name": "two"}
+        daemon.request("DELETE", "/v1/toolkits/tagged")
     else:
         made = daemon.post("/v1/webhooks", {"name": "w", "url": "https://hooks.example.com/x"}).json
         yield f"/v1/webhooks/{made['id']}", {"name": "one"}, {"name": "two"}
@@ -87,3 +91,13 @@ def test_approval_defaults_that_someone_changed_are_not_replaced(daemon: Daemon,
     assert daemon.request("PUT", path, {"write": "allow"}, headers=seen).status == 412
     assert daemon.get(path).json["write"] == "deny"
     assert daemon.request("PUT", path, {}, headers={"If-Match": first.headers["etag"]}).status == 200
+
+
+def test_a_toolkit_that_someone_changed_is_not_changed_by_its_old_revision(daemon: Daemon, shop: Any) -> None:
+    made = daemon.post("/v1/toolkits", {"slug": "revised", "patterns": ["shop.**"]}).json
+    path, deny = "/v1/toolkits/revised", [{"pattern": "shop.**", "action": "deny"}]
+    assert daemon.request("PATCH", path, {"policies": deny, "revision": made["revision"]}).status == 200
+    late = daemon.request("PATCH", path, {"policies": [], "revision": made["revision"]})
+    assert late.status == 409 and late.json["revision"] == daemon.get(path).json["revision"]
+    assert daemon.get(path).json["policies"]
+    daemon.request("DELETE", path)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.engine import Connection
 
-from executor.connections.oauth import sealing
+from executor.connections.oauth import client_assertion, sealing
 from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, failure
@@ -23,6 +23,7 @@ from executor.storage.executions import events
 NAME = "Executor"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 METHODS = ("none", "client_secret_basic", "client_secret_post")
+GIVEN_METHODS = (*METHODS, client_assertion.METHOD)
 MAX_TEXT = 4_096
 
 
@@ -64,14 +65,18 @@ class Clients:
         )
 
     async def give(self, actor: Actor, server: Server, client_id: str, secret: str = "", method: str = "") -> Client:
-        """What an operator registered by hand."""
+        """What an operator registered by hand. A private key in the place of a secret signs for it."""
+        if not method and client_assertion.is_private_key(secret):
+            method = client_assertion.METHOD
         method = method or self._method(server, has_secret=bool(secret))
-        if not client_id or len(client_id) > MAX_TEXT or len(secret) > MAX_TEXT or not client_id.isprintable():
+        if method == client_assertion.METHOD:
+            client_assertion.check_key(secret)
+        most = client_assertion.MAX_KEY if method == client_assertion.METHOD else MAX_TEXT
+        if not client_id or len(client_id) > MAX_TEXT or len(secret) > most or not client_id.isprintable():
             raise InvalidRequest("this is not a valid client ID", hint="copy it from where you registered the app")
-        if method not in METHODS or (method == "none") == bool(secret):
-            raise InvalidRequest(
-                f"the authentication method {method!r} does not match the client", hint=f"use {', '.join(METHODS)}"
-            )
+        if method not in GIVEN_METHODS or (method == "none") == bool(secret):
+            known = ", ".join(GIVEN_METHODS)
+            raise InvalidRequest(f"the authentication method {method!r} does not match the client", hint=f"use {known}")
         row = self._row(actor.workspace_id, server, client_id, {"kind": "operator", "method": method})
         return await self._keep(row, secret, by=actor)
 

@@ -69,7 +69,7 @@ class DeviceFlow:
         form = {"scope": " ".join(terms.scopes)} if terms.scopes else {}
         if terms.resource:
             form["resource"] = terms.resource
-        filled, headers = token_endpoint.authenticate_client(client, form)
+        filled, headers = token_endpoint.authenticate_client(client, form, terms.server.issuer)
         status, answer = await self._http.post_form(endpoint, filled, headers, terms.allowed_origins)
         if status != 200 or "error" in answer or not isinstance(answer.get("device_code"), str):
             raise token_endpoint.failure(endpoint, status, answer, (client.secret,))

@@ -101,14 +101,14 @@ class Logins:
         return state
 
     async def by_credentials(self, actor: Actor, wish: Wish) -> Connected:
-        """Without a person: the client speaks for itself, so it must have a secret, which is not a member's."""
+        """Without a person: the client speaks for itself, by a secret or a key, which is not a member's."""
         require(actor, "using a stored secret")
         terms = await self._terms(actor, wish, "client_credentials")
         client = await self.clients.by_id(actor.workspace_id, terms.client_row)
         if client is None or not client.secret:
             raise OAuthFailed(
-                "client credentials need a client with a secret",
-                hint="pass its `clientId`, then enter its secret",
+                "client credentials need a client with a secret or a private key",
+                hint="pass its `clientId`, then enter its secret; `--key-file` for a private key",
             )
         granted = await request_client_credentials(self._http, terms, client)
         done = await self._database.write(

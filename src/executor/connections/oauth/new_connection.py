@@ -63,7 +63,7 @@ class Terms:
 
     def endpoint(self, client: Client, *, refresh: bool = False) -> Endpoint:
         url = self.server.refresh_endpoint if refresh and self.server.refresh_endpoint else self.server.token_endpoint
-        return Endpoint(url, client, self.allowed_origins)
+        return Endpoint(url, client, self.allowed_origins, self.server.issuer)
 
     @property
     def allowed_origins(self) -> Origins:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from executor.connections.oauth import client_assertion
 from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import names_in
 from executor.errors import OAuthFailed
@@ -42,7 +43,7 @@ class Client:
     row_id: str
     client_id: str
     secret: str = field(default="", repr=False)
-    method: str = "none"  # none, client_secret_basic, client_secret_post
+    method: str = "none"  # none, client_secret_basic, client_secret_post, private_key_jwt (`secret` is the key)
     kind: str = "registered"  # registered, operator, document
 
 
@@ -69,11 +70,12 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where tokens are requested, by which client, and which private addresses that may be at."""
+    """Where tokens are requested, by which client, and which private addresses that may be at; `issuer` owns it."""
 
     url: str
     client: Client
     origins: Origins = frozenset()
+    issuer: str = ""
 
 
 async def ask(http: HttpClient, endpoint: Endpoint, form: Mapping[str, str]) -> Tokens:
@@ -81,14 +83,14 @@ async def ask(http: HttpClient, endpoint: Endpoint, form: Mapping[str, str]) -> 
     asked_at = now_ms()
     secrets = [form[name] for name in ("code", "code_verifier", "refresh_token", "device_code") if name in form]
     in_use.remember([*secrets, *([endpoint.client.secret] if endpoint.client.secret else [])])
-    filled, headers = authenticate_client(endpoint.client, form)
+    filled, headers = authenticate_client(endpoint.client, form, endpoint.issuer)
     status, answer = await http.post_form(endpoint.url, filled, headers, endpoint.origins)
     if status != 200 or "error" in answer:
         raise failure(endpoint.url, status, answer, (*secrets, endpoint.client.secret))
     return read(endpoint.url, answer, asked_at)
 
 
-def authenticate_client(client: Client, form: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def authenticate_client(client: Client, form: Mapping[str, str], issuer: str) -> tuple[dict[str, str], dict[str, str]]:
     """The id is always in the form, too: some servers look for it there, whatever the method."""
     filled = {**form, "client_id": client.client_id}
     if client.method == "client_secret_basic" and client.secret:
@@ -96,6 +98,10 @@ def authenticate_client(client: Client, form: Mapping[str, str]) -> tuple[dict[s
         return filled, {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
     if client.method == "client_secret_post" and client.secret:
         filled["client_secret"] = client.secret
+    if client.method == client_assertion.METHOD:
+        signed = client_assertion.sign_assertion(client.client_id, client.secret, issuer)
+        in_use.remember([signed])
+        filled |= {"client_assertion_type": client_assertion.ASSERTION_TYPE, "client_assertion": signed}
     return filled, {}
 
 

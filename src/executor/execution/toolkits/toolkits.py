@@ -13,6 +13,7 @@ from executor.execution.approvals.settlement import settle_open
 from executor.execution.engine import Engine
 from executor.execution.toolkits.draft import ToolkitDraft, check_draft, without_repeats
 from executor.execution.toolkits.reach import Reach, check_exposed, reach_of, read_heads
+from executor.model.digest import digest
 from executor.model.execution import Execution
 from executor.model.identity.access import Key
 from executor.model.identity.actor import Actor
@@ -80,12 +81,16 @@ class Toolkits:
         id_or_slug: str,
         edit: Callable[[ToolkitDraft], ToolkitDraft],
         on_change: OnInsert | None = None,
+        *,
+        revision: str = "",
     ) -> tuple[Toolkit, Reach]:
-        """What it no longer has is denied at once to executions that wait for someone to decide about it."""
+        """What it no longer has is denied at once to executions that wait for someone to decide about it. `revision` is
+        the one that the change was written for; empty for any."""
 
         def job(c: Connection) -> tuple[Toolkit, Reach]:
             workspaces.lock(c, by.workspace_id)
             before = look_up(c, by, id_or_slug)
+            check_revision(before, revision)
             given = edit(draft_of(before))
             check_draft(given)
             toolkit = replace(before, slug=given.slug, updated_at=now_ms(), **_fields(given))
@@ -171,6 +176,22 @@ def check_toolkit(c: Connection, toolkit: Toolkit) -> Reach:
     reach = read_reach(c, toolkit)
     check_exposed(reach)
     return reach
+
+
+def revision_of(toolkit: Toolkit) -> str:
+    """Another one after each edit, and the same as long as only the tools in it change."""
+    policies = [asdict(one) for one in toolkit.policies]
+    kept = [toolkit.slug, toolkit.name, toolkit.description, toolkit.patterns, toolkit.pass_through, policies]
+    return digest(kept)[:16]
+
+
+def check_revision(toolkit: Toolkit, expected: str) -> None:
+    if expected and expected != (present := revision_of(toolkit)):
+        raise Conflict(
+            f"the toolkit {toolkit.slug} was changed by someone else in the meantime",
+            hint="look at it again, then repeat the change",
+            revision=present,
+        )
 
 
 def draft_of(toolkit: Toolkit) -> ToolkitDraft:

@@ -7,6 +7,7 @@ from typing import cast
 from typing_extensions import TypedDict
 
 from executor.execution.toolkits.reach import Reach, Reached
+from executor.execution.toolkits.toolkits import revision_of
 from executor.model.identity.access import Key
 from executor.model.policy import Action, Policy
 from executor.model.tool import Effect
@@ -42,6 +43,7 @@ class ToolkitView(TypedDict):
     exposed: int
     matching: int
     unmatched: list[str]
+    revision: str
     createdBy: str
     createdAt: str
     updatedAt: str
@@ -97,6 +99,7 @@ def toolkit_view(toolkit: Toolkit, reach: Reach, address: str) -> ToolkitView:
         "exposed": len(reach.exposed_tools),
         "matching": reach.passed,
         "unmatched": list(reach.unmatched),
+        "revision": revision_of(toolkit),
         "createdBy": toolkit.created_by,
         "createdAt": time(toolkit.created_at),
         "updatedAt": time(toolkit.updated_at),

@@ -97,7 +97,7 @@ function useSaving(toolkit: Toolkit | undefined, draft: Draft, onDone: (saved: T
         policies: policiesOf(draft, toolkit),
       };
       if (!toolkit) return post("/v1/toolkits", body);
-      return patch(`/v1/toolkits/${encodeURIComponent(toolkit.id)}`, body);
+      return patch(`/v1/toolkits/${encodeURIComponent(toolkit.id)}`, { ...body, revision: toolkit.revision });
     },
     onSuccess: (saved) => {
       void client.invalidateQueries({ queryKey: ["toolkits"] });

@@ -14,6 +14,7 @@ from executor.model.policy import Policy
 from executor.model.toolkit import Toolkit
 from executor.surfaces.api import agent_tokens
 from executor.surfaces.api.context import Context, EdgeRoute, needs
+from executor.surfaces.api.etag import IF_MATCH, TAGGED, etag, expected_version, precondition
 from executor.surfaces.api.idempotency import creates
 from executor.surfaces.api.json_response import PROBLEMS, Answer, answer
 from executor.surfaces.api.schemas.toolkits import NewToolkit, NewToolkitKey, ToolkitChange, ToolkitPolicy
@@ -46,26 +47,32 @@ async def add(here: Context, body: NewToolkit) -> Answer[views.ToolkitView]:
     return answer(view(here, *added), 201, {"Location": f"/v1/toolkits/{added[0].id}"})
 
 
-@router.get("/{toolkit}")
+@router.get("/{toolkit}", responses=TAGGED)
 @needs("read")
 async def show(here: Context, toolkit: str) -> Answer[views.ToolkitView]:
-    """Get a toolkit by its slug or ID."""
-    return answer(view(here, *await here.executor.toolkits.show(here.actor, toolkit)))
+    """Get a toolkit by its slug or ID. Its `ETag`, which is its revision, goes into the `If-Match` of an edit."""
+    found = view(here, *await here.executor.toolkits.show(here.actor, toolkit))
+    return answer(found, headers=etag(found["revision"]))
 
 
-@router.patch("/{toolkit}")
+@router.patch("/{toolkit}", openapi_extra=IF_MATCH)
 @needs("administer")
 async def change(here: Context, toolkit: str, body: ToolkitChange) -> Answer[views.ToolkitView]:
     """Change the fields you pass. It takes effect at once, also for executions that are paused."""
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
-        for name in body.model_fields_set
+        for name in body.model_fields_set - {"revision"}
         if (value := getattr(body, name)) is not None
     }
     if body.policies is not None:
         given["policies"] = read_policies(body.policies)
-    changed = await here.executor.toolkits.change(here.actor, toolkit, lambda before: replace(before, **given))
-    return answer(view(here, *changed))
+    version = expected_version(here)
+    with precondition(version):
+        changed = await here.executor.toolkits.change(
+            here.actor, toolkit, lambda before: replace(before, **given), revision=version or body.revision
+        )
+    shown = view(here, *changed)
+    return answer(shown, headers=etag(shown["revision"]))
 
 
 @router.delete("/{toolkit}", status_code=204)

@@ -46,7 +46,8 @@ class NewToolkit(Body):
 
 
 class ToolkitChange(Body):
-    """Only what you pass changes; a list replaces the one before."""
+    """Only what you pass changes; a list replaces the one before. With the `revision` that you saw, nothing changes if
+    someone else has changed it since."""
 
     slug: Slug | None = None
     patterns: Patterns | None = None
@@ -54,6 +55,7 @@ class ToolkitChange(Body):
     description: Text | None = None
     policies: Policies | None = None
     pass_through: Patterns | None = None
+    revision: Annotated[str, Field(max_length=100)] = ""
 
 
 class NewToolkitKey(Body):

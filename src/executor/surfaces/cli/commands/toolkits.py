@@ -72,7 +72,7 @@ def show(slug: str, as_json: bool) -> None:
     policies = "; ".join(one["text"] for one in found["policies"])
     lists = [(key, ", ".join(found[key])) for key in ("patterns", "passThrough", "unmatched")]
     shown = [(key, found[key]) for key in ("slug", "name", "description", "id", "endpoint", "tools", "exposed")]
-    emit(facts([*shown, *lists, ("policies", policies), ("createdAt", found["createdAt"])]))
+    emit(facts([*shown, *lists, ("policies", policies), *((key, found[key]) for key in ("revision", "createdAt"))]))
 
 
 @command.command("edit")
@@ -81,15 +81,17 @@ def show(slug: str, as_json: bool) -> None:
 @click.option("--pattern", "patterns", multiple=True, help="Replace all patterns; repeatable.")
 @click.option("--no-policies", is_flag=True, help="Remove its policies.")
 @click.option("--no-pass-through", is_flag=True, help="Pass no tool through.")
+@click.option("--revision", default="", help="Change it only if it still has this revision.")
 @toolkit_options
 def edit(slug: str, new_slug: str | None, patterns: tuple[str, ...], no_policies: bool, no_pass_through: bool,
-         as_json: bool, **given: Any) -> None:  # fmt: skip
+         revision: str, as_json: bool, **given: Any) -> None:  # fmt: skip
     """Change a toolkit. Options you leave out stay as they are; --deny and --ask together replace its policies.
 
     Example: executor toolkits edit support --pattern 'github.issues.*' --pass-through 'github.issues.get'
     """
     body = body_of(given) | ({"slug": new_slug} if new_slug else {}) | ({"patterns": [*patterns]} if patterns else {})
     body |= ({"policies": []} if no_policies else {}) | ({"passThrough": []} if no_pass_through else {})
+    body |= {"revision": revision} if revision else {}
     show_change("changed", connect().patch(f"/v1/toolkits/{segment(slug)}", body), as_json)
 
 

@@ -33,7 +33,7 @@ class Login(Body):
     interaction_id: Annotated[str, Field(max_length=100)] = ""
     client_id: Annotated[str, Field(max_length=4096)] = ""
     client_secret: SecretStr = SecretStr("")
-    client_method: Literal["", "none", "client_secret_basic", "client_secret_post"] = ""
+    client_method: Literal["", "none", "client_secret_basic", "client_secret_post", "private_key_jwt"] = ""
     allow_server: Annotated[str, Field(max_length=2000)] = ""
     confirm_servers: Annotated[list[Annotated[str, Field(max_length=2000)]], Field(max_length=10, default_factory=list)]
 

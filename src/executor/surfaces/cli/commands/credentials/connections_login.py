@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,7 +24,7 @@ WAIT_SECONDS = 600.0
 @click.command("login")
 @click.argument("source", metavar="SOURCE")
 @click.option("--device", is_flag=True, help="Show a code to type in on any device, instead of opening a browser.")
-@click.option("--client-credentials", is_flag=True, help="Use the client's own secret; no person signs in.")
+@click.option("--client-credentials", is_flag=True, help="Use the client's own secret or key; no person signs in.")
 @click.option("--scope", "scopes", multiple=True, metavar="NAME", help="Request this scope; repeatable.")
 @click.option("--name", default="", help="A name, if the source has several connections. Default: `default`.")
 @click.option("--own", is_flag=True, help="Only for yourself. Default: the whole workspace.")
@@ -31,6 +32,11 @@ WAIT_SECONDS = 600.0
 @click.option("--client-id", metavar="ID", default="", help="Client ID of an app you registered with the server.")
 @click.option(
     "--with-secret", is_flag=True, help="The app has a secret; it is prompted for, or read from standard input."
+)
+@click.option(
+    "--key-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The app signs with a private key (`private_key_jwt`): a PEM file.",
 )
 @click.option("--allow-server", metavar="URL", default="", help="Allow a login server at this private address.")
 @click.option(
@@ -98,11 +104,24 @@ def wish(source: str, given: dict[str, Any]) -> dict[str, Any]:
         allowServer=given["allow_server"],
         confirmServers=list(given["confirmed"]),
     )
+    if given["with_secret"] and given["key_file"]:
+        raise InvalidRequest("--with-secret and --key-file can't be combined", hint="leave out one of them")
+    if (given["with_secret"] or given["key_file"]) and not given["client_id"]:
+        raise InvalidRequest("a client secret needs a client", hint="also pass --client-id")
     if given["with_secret"]:
-        if not given["client_id"]:
-            raise InvalidRequest("a client secret needs a client", hint="also pass --client-id")
         body["clientSecret"] = secret_input.enter_secret("the client's secret")
+    if given["key_file"]:
+        body |= {"clientSecret": read_key(given["key_file"]), "clientMethod": "private_key_jwt"}
     return body
+
+
+def read_key(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii")
+    except (OSError, ValueError) as error:
+        raise InvalidRequest(
+            f"{file} is not a PEM file that can be read", hint="pass the private key's file"
+        ) from error
 
 
 def begin(client: Client, how: str, body: dict[str, Any], as_json: bool) -> dict[str, Any]:
