@@ -67,6 +67,8 @@ class Contents:
         Raises NotFound if the content was deleted meanwhile.
         """
         end = artifact.size if end is None else end
+        if start == end:
+            return b""
         if artifact.object_key is None:
             try:
                 return await self.database.read(partial(artifacts.content, artifact=artifact, start=start, end=end))
