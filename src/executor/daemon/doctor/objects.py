@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 NAME = "artifacts"
 CONTENT = b"executor doctor"
 SECONDS = 30.0
-RIGHTS = "the credentials need s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and s3:ListBucket"
-HINT = f"check artifacts_url and that the bucket exists; {RIGHTS}"
+RIGHTS = "s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload and s3:ListBucket"
+HINT = (
+    "check artifacts_url, that the bucket exists, and the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
+    f" artifacts_credentials_file), which need {RIGHTS}"
+)
 
 
 def check_objects(settings: Settings) -> Iterator[Check]:
     if not settings.artifacts_url:
         yield Check(NAME, "ok", "kept in the database; artifacts_url would put large ones into an object store")
         return
-    from executor.execution.artifacts.objects.location import parse_location
+    from executor.execution.artifacts.objects.location import check_credentials, parse_location
     from executor.execution.artifacts.objects.store import Objects
 
     try:
+        check_credentials(settings.artifacts_credentials_file)
         store = Objects(parse_location(settings.artifacts_url), settings.artifacts_credentials_file)
     except (ArtifactUnavailable, InvalidRequest) as error:
         yield Check(NAME, "failure", error.message, error.hint)
@@ -47,7 +51,7 @@ async def _check(store: Objects) -> Check:
                     return Check(NAME, "failure", f"{store.location} answers wrongly when asked to {right}", HINT)
         return Check(NAME, "ok", f"{store.location}: write, read, read a part, list and delete work")
     except ArtifactUnavailable as error:
-        return Check(NAME, "failure", error.message, HINT)
+        return Check(NAME, "failure", f"{store.location}: {error.message}", HINT)
     except TimeoutError:
         return Check(NAME, "failure", f"{store.location} took more than {SECONDS:.0f} seconds", HINT)
     finally:

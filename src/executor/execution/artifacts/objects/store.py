@@ -6,7 +6,6 @@ A key is relative to the prefix of the location. `Objects` is all that the rest 
 from __future__ import annotations
 
 import asyncio
-import os
 import queue
 import re
 import secrets
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
 from executor.errors import ArtifactUnavailable, InvalidRequest, way_to_install
-from executor.execution.artifacts.objects.location import HINT, Location, credentials_file, provide_credentials
+from executor.execution.artifacts.objects.location import Location, credentials_file, provide_credentials
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -124,8 +123,9 @@ class Objects:
             raise self.unavailable(f"can't be {action}: {reason_of(error)}") from None
 
     def unavailable(self, what: str) -> ArtifactUnavailable:
+        """Without its address, which code and its authors need not know; the doctor shows it."""
         return ArtifactUnavailable(
-            f"the object store {self.location} {what}", hint="ask the operator to run `executor doctor`, then try again"
+            f"the object store {what}", hint="ask the operator to run `executor doctor`, then try again"
         )
 
 
@@ -214,7 +214,7 @@ def open_store(location: Location, credentials: Path | None) -> S3Store:
     chosen: Any = {"endpoint": location.endpoint, "region": location.region}
     file = credentials_file(credentials)
     if file is not None:
-        chosen["credential_provider"] = provide_credentials(file, os.environ.get("AWS_PROFILE") or "default")
+        chosen["credential_provider"] = provide_credentials(file)
     return S3Store(
         location.bucket,
         prefix=location.prefix or None,
@@ -231,7 +231,9 @@ def reason_of(error: BaseException) -> str:
     """What the store said, without the addresses and bodies around it."""
     text = str(error)
     if any(address in text for address in _METADATA_ADDRESSES):
-        return f"no credentials were found ({HINT})"
+        return "no credentials were found"
+    if ArtifactUnavailable.__name__ in text:
+        return "its credentials can't be used"
     if found := _CODE.search(text):
         return found[1]
     if found := _STATUS.search(text):
