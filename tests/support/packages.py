@@ -18,7 +18,8 @@ import pytest
 
 CACHE = Path(__file__).parents[2] / ".build" / "mcp-servers"
 NPM = ("@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/server-filesystem@2026.8.31",
-       "@octokit/graphql-schema@15.26.1", "@modelcontextprotocol/conformance@0.2.0-alpha.12")  # fmt: skip
+       "@octokit/graphql-schema@15.26.1", "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+       "s3rver@3.7.1")  # fmt: skip
 PYPI = ("mcp-server-time==2026.10.19",)
 INSTALL_SECONDS = 240
 # What npm and pip say when nobody answers them; anything else that goes wrong is a failure of the test.

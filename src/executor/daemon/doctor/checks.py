@@ -45,6 +45,7 @@ def examine(environ: Mapping[str, str] = os.environ) -> list[Check]:
 
 
 def examine_installation(settings: Settings) -> list[Check]:
+    from executor.daemon.doctor.objects import check_objects
     from executor.daemon.doctor.runtimes import check_runtimes
     from executor.daemon.doctor.sandbox import check_sandbox, check_wasm
     from executor.daemon.doctor.sessions import check_sessions
@@ -52,7 +53,7 @@ def examine_installation(settings: Settings) -> list[Check]:
     from executor.daemon.doctor.web_ui import check_web
 
     sandbox = [check_wasm(), *check_sandbox(), *check_runtimes(settings), *check_sessions(settings)]
-    others = [*check_checkers(), check_web(), check_discovery(), *check_telemetry(settings)]
+    others = [*check_checkers(), check_web(), check_discovery(), *check_telemetry(settings), *check_objects(settings)]
     return [*examine_place(settings), *sandbox, *others]
 
 
@@ -96,10 +97,17 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
     """From inside the daemon; off the event loop, since some of it takes a while."""
     import asyncio
 
+    from executor.daemon.doctor.objects import check_newest
     from executor.daemon.doctor.telemetry import check_exports
 
     found = await asyncio.to_thread(examine_installation, executor.settings)
-    inside = [check_python(), check_variables(os.environ), *found, *check_exports(executor)]
+    inside = [
+        check_python(),
+        check_variables(os.environ),
+        *found,
+        *check_exports(executor),
+        *await check_newest(executor),
+    ]
     return [check.to_dict() for check in inside]
 
 

@@ -37,5 +37,5 @@ async def maintain_objects(contents: Contents) -> None:
             try:
                 await maintain(contents)
             except (ArtifactUnavailable, StorageError) as error:
-                logger.warning("the object store can't be maintained now: %s", error.message)
+                logger.warning("objects are not maintained now: %s", error.message)
         await asyncio.sleep(MAINTENANCE_SECONDS)

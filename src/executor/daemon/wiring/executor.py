@@ -383,6 +383,8 @@ class Executor:
             if self.exporter is not None:
                 last_first.push_async_callback(self.exporter.close)
             last_first.push_async_callback(self._close_database)
+            if self.contents.store is not None:
+                last_first.push_async_callback(self.contents.store.close)
             last_first.push_async_callback(self.egress.close)
             if "webhooks" in self.__dict__:
                 last_first.push_async_callback(self.webhooks.close)

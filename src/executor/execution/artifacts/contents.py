@@ -56,7 +56,8 @@ class Contents:
                 await transfer.start(START_SECONDS)
             except ArtifactUnavailable as error:
                 self._asked_from = time.monotonic() + PAUSE_SECONDS
-                logger.warning("a file is kept in the database: %s", error.message, extra={"artifact": artifact.id})
+                where = {"artifact": artifact.id, "store": str(self.store.location)}
+                logger.warning("a file is kept in the database: %s", error.message, extra=where)
             else:
                 return ObjectUpload(self.database, execution, replace(artifact, object_key=key), check, transfer)
         return Upload(self.database, execution, artifact, check)
@@ -67,6 +68,8 @@ class Contents:
         Raises NotFound if the content was deleted meanwhile.
         """
         end = artifact.size if end is None else end
+        if start == end:
+            return b""
         if artifact.object_key is None:
             try:
                 return await self.database.read(partial(artifacts.content, artifact=artifact, start=start, end=end))

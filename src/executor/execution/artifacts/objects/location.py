@@ -49,16 +49,26 @@ def credentials_file(chosen: Path | None, environ: Mapping[str, str] = os.enviro
     return usual if usual.is_file() else None
 
 
-def provide_credentials(file: Path, profile: str) -> Callable[[], S3Credential]:
+def provide_credentials(file: Path) -> Callable[[], S3Credential]:
     """Read again every few minutes, so that credentials can be replaced while Executor runs."""
 
     def provide() -> S3Credential:
-        key_id, secret, token = read_credentials(file, profile)
+        key_id, secret, token = read_credentials(file, profile_of(os.environ))
         found: S3Credential = {"access_key_id": key_id, "secret_access_key": secret, "token": token or None,
                                "expires_at": datetime.now(UTC) + FRESH}  # fmt: skip
         return found
 
     return provide
+
+
+def check_credentials(chosen: Path | None) -> None:
+    """Raises ArtifactUnavailable for a file that can't be used. Without one, others may provide them."""
+    if (file := credentials_file(chosen)) is not None:
+        read_credentials(file, profile_of(os.environ))
+
+
+def profile_of(environ: Mapping[str, str]) -> str:
+    return environ.get("AWS_PROFILE") or "default"
 
 
 def read_credentials(file: Path, profile: str) -> tuple[str, str, str]:

@@ -6,17 +6,20 @@ A key is relative to the prefix of the location. `Objects` is all that the rest 
 from __future__ import annotations
 
 import asyncio
-import os
+import queue
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from executor.errors import ArtifactUnavailable, InvalidRequest, way_to_install
-from executor.execution.artifacts.objects.location import HINT, Location, credentials_file, provide_credentials
+from executor.execution.artifacts.objects.location import Location, credentials_file, provide_credentials
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -24,90 +27,106 @@ if TYPE_CHECKING:
 PART = 8 * 1024 * 1024  # S3 takes 10,000 parts; `part_size` makes them larger for files that need more
 MOST_PARTS = 9_000
 PARALLEL = 2  # parts that are sent at once: memory holds about one more
-REQUEST_SECONDS = 60
+THREADS = 32
+REQUEST_SECONDS = 30
 RETRY_SECONDS = 20
 RETRIES = 3
 LISTED = 1_000
 INSTALL = f"remove artifacts_url, or install it: {way_to_install('objects')}"
+T = TypeVar("T")
 _METADATA_ADDRESSES = ("169.254.169.254", "169.254.170.2")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_ADDRESS = re.compile(r"https?://\S+")
 _STATUS = re.compile(r"status code: (\d{3}[A-Za-z ]{0,40})")
 
 
 class Objects:
+    """The library is called in threads of its own, never with its `async` functions: those abort the whole process if
+    it ends while one has just returned."""
+
     def __init__(self, location: Location, credentials: Path | None = None, *, largest: int = 0) -> None:
         self.location = location
         self.part_size = max(PART, -(-largest // MOST_PARTS))
-        self._store = open_store(location, credentials)
+        self.store = open_store(location, credentials)
+        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
+        self._uploads: WeakSet[Upload] = WeakSet()
 
     def begin(self, key: str) -> Upload:
-        return Upload(self, key)
+        upload = Upload(self, key)
+        self._uploads.add(upload)
+        return upload
+
+    async def close(self) -> None:
+        """Without waiting for a store that does not answer."""
+        for upload in tuple(self._uploads):
+            await upload.abort()
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
     async def read(self, key: str, start: int, end: int) -> bytes:
         """Exactly these bytes; nothing else of the object is transferred."""
         import obstore
 
-        if start == end:
-            return b""
-        with self.failures("read from"):
-            found = bytes(await obstore.get_range_async(self._store, key, start=start, end=end))
+        try:
+            found = await self.run("read from", obstore.get_range, key, start=start, end=end)
+        except FileNotFoundError:
+            raise self.unavailable("has no such object") from None
         if len(found) != end - start:
             raise self.unavailable(f"sent {len(found):,} of {end - start:,} bytes")
-        return found
+        return bytes(found)
 
     async def read_small(self, key: str) -> bytes | None:
         """All of a small object; None if it does not exist."""
         import obstore
 
-        try:
-            with self.failures("read from", missing=FileNotFoundError):
-                return bytes(await (await obstore.get_async(self._store, key)).bytes_async())
-        except FileNotFoundError:
-            return None
+        with suppress(FileNotFoundError):
+            return bytes(await self.run("read from", lambda store: obstore.get(store, key).bytes()))
+        return None
 
     async def write_small(self, key: str, content: bytes) -> None:
         import obstore
 
-        with self.failures("written to"):
-            await obstore.put_async(self._store, key, content, use_multipart=False)
+        await self.run("written to", obstore.put, key, content, use_multipart=False)
 
     async def find_size(self, key: str) -> int:
         import obstore
 
-        with self.failures("read from"):
-            return (await obstore.head_async(self._store, key))["size"]
+        try:
+            return (await self.run("read from", obstore.head, key))["size"]
+        except FileNotFoundError:
+            raise self.unavailable("has no such object") from None
 
     async def delete(self, *keys: str) -> None:
         """One that does not exist is deleted already."""
         import obstore
 
-        with suppress(FileNotFoundError), self.failures("deleted from", missing=FileNotFoundError):
-            await obstore.delete_async(self._store, list(keys))
+        with suppress(FileNotFoundError):
+            await self.run("deleted from", obstore.delete, list(keys))
 
     async def list(self) -> AsyncIterator[list[tuple[str, int]]]:
         """Keys and when each was written, in milliseconds; a batch at a time."""
         import obstore
 
-        with self.failures("listed in"):
-            async for batch in obstore.list(self._store, chunk_size=LISTED):
-                yield [(one["path"], int(one["last_modified"].timestamp() * 1000)) for one in batch]
+        found = iter(await self.run("listed in", lambda store: obstore.list(store, chunk_size=LISTED)))
+        while batch := await self.run("listed in", lambda store: next(found, None)):
+            yield [(one["path"], int(one["last_modified"].timestamp() * 1000)) for one in batch]
 
-    def unavailable(self, what: str) -> ArtifactUnavailable:
-        return ArtifactUnavailable(
-            f"the object store {self.location} {what}", hint="ask the operator to run `executor doctor`, then try again"
-        )
-
-    @contextmanager
-    def failures(self, action: str, missing: type[Exception] | None = None) -> Iterator[None]:
-        """Errors of the library, whose texts are long, in a sentence."""
+    async def run(self, action: str, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Errors of the library, whose texts are long, become a sentence. A missing object is FileNotFoundError."""
         from obstore.exceptions import BaseError
 
+        job = partial(work, self.store, *arguments, **options)
         try:
-            yield
+            return await asyncio.get_running_loop().run_in_executor(self.threads, job)
         except (BaseError, OSError, ValueError) as error:
-            if missing is not None and isinstance(error, missing) and "NoSuchBucket" not in str(error):
-                raise
+            if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error):
+                raise FileNotFoundError from None
             raise self.unavailable(f"can't be {action}: {reason_of(error)}") from None
+
+    def unavailable(self, what: str) -> ArtifactUnavailable:
+        """Without its address, which code and its authors need not know; the doctor shows it."""
+        return ArtifactUnavailable(
+            f"the object store {what}", hint="ask the operator to run `executor doctor`, then try again"
+        )
 
 
 class Upload:
@@ -115,75 +134,67 @@ class Upload:
 
     def __init__(self, objects: Objects, key: str) -> None:
         self._objects, self._key = objects, key
-        self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue(1)
+        self._loop = asyncio.get_running_loop()
+        self._pieces: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._room = asyncio.Semaphore(1)
         self._begun = asyncio.Event()
         self._is_aborted = False
         self._size = 0
         self._task: asyncio.Task[Any] | None = None
 
     async def start(self, seconds: float) -> None:
-        """Raises ArtifactUnavailable if the store does not take it. Then nothing was lost yet."""
-        self._task = asyncio.create_task(self._put())
-        begun = asyncio.ensure_future(self._begun.wait())
-        try:
-            await asyncio.wait((self._task, begun), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            begun.cancel()
-        if self._task.done():
-            await self._task
-        elif not self._begun.is_set():
-            self._task.cancel()
+        """Raises ArtifactUnavailable if the store does not accept it. Then nothing was lost yet."""
+        import obstore
+
+        parts = {"chunk_size": self._objects.part_size, "max_concurrency": PARALLEL, "use_multipart": True}
+        self._task = asyncio.create_task(self._objects.run("written to", obstore.put, self._key, self._take(), **parts))
+        await self._first(self._begun.wait(), seconds)
+        if not self._begun.is_set():
+            await self.abort()
             raise self._objects.unavailable(f"did not answer within {seconds:.0f} seconds")
 
     async def write(self, piece: bytes) -> None:
+        await self._first(self._room.acquire())
         self._size += len(piece)
-        await self._hand(piece)
+        self._pieces.put(piece)
 
     async def finish(self) -> None:
-        await self._hand(None)
+        self._pieces.put(None)
         assert self._task is not None  # noqa: S101 - it was started
         await self._task
         if (size := await self._objects.find_size(self._key)) != self._size:
             raise self._objects.unavailable(f"kept {size:,} of {self._size:,} bytes")
 
     async def abort(self) -> None:
-        """The parts that were sent are removed, as far as the store can be reached."""
+        """The parts that were sent are removed, in the background."""
         self._is_aborted = True
-        if self._task is not None and not self._task.done():
-            with suppress(ArtifactUnavailable, Aborted):
-                await self._hand(None)
-                await self._task
+        self._pieces.put(None)
+        if self._task is not None:
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
-    async def _hand(self, piece: bytes | None) -> None:
-        """To the upload, when it is ready for more; or whatever ended it."""
+    async def _first(self, waiting: Coroutine[Any, Any, Any], seconds: float | None = None) -> None:
+        """Wait for that, or for what ended the upload."""
         assert self._task is not None  # noqa: S101 - it was started
-        handing = asyncio.ensure_future(self._pieces.put(piece))
+        other = asyncio.ensure_future(waiting)
         try:
-            await asyncio.wait((self._task, handing), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((self._task, other), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            handing.cancel()
+            other.cancel()
         if self._task.done():
             await self._task
 
-    async def _put(self) -> None:
-        import obstore
-
-        with self._objects.failures("written to"):
-            await obstore.put_async(
-                self._objects._store,
-                self._key,
-                self._take(),
-                chunk_size=self._objects.part_size,
-                max_concurrency=PARALLEL,
-            )
-
-    async def _take(self) -> AsyncIterator[bytes]:
-        """First asked when the store has accepted the upload. An exception makes the library remove its parts."""
-        self._begun.set()
-        while (piece := await self._pieces.get()) is not None:
+    def _take(self) -> Iterator[bytes]:
+        """In the thread: first asked when the store has accepted the upload. An error makes it remove its parts."""
+        self._call(self._begun.set)
+        while (piece := self._pieces.get()) is not None:
+            self._call(self._room.release)
             yield piece
         if self._is_aborted:
             raise Aborted
+
+    def _call(self, job: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(job)
 
 
 class Aborted(Exception):
@@ -203,7 +214,7 @@ def open_store(location: Location, credentials: Path | None) -> S3Store:
     chosen: Any = {"endpoint": location.endpoint, "region": location.region}
     file = credentials_file(credentials)
     if file is not None:
-        chosen["credential_provider"] = provide_credentials(file, os.environ.get("AWS_PROFILE") or "default")
+        chosen["credential_provider"] = provide_credentials(file)
     return S3Store(
         location.bucket,
         prefix=location.prefix or None,
@@ -220,9 +231,12 @@ def reason_of(error: BaseException) -> str:
     """What the store said, without the addresses and bodies around it."""
     text = str(error)
     if any(address in text for address in _METADATA_ADDRESSES):
-        return f"no credentials were found ({HINT})"
+        return "no credentials were found"
+    if ArtifactUnavailable.__name__ in text:
+        return "its credentials can't be used"
     if found := _CODE.search(text):
         return found[1]
     if found := _STATUS.search(text):
         return found[1].strip()
-    return "it was interrupted or can't be reached"
+    first = text.partition("\n")[0].rpartition(" - ")[2].removeprefix("Generic S3 error: ")
+    return _ADDRESS.sub("…", first)[:200] or type(error).__name__
