@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from executor.execution.typecheck import Checks, Ruling, Typecheck
     from executor.model.execution import Execution
     from executor.runtime.registry import Runtimes
+    from executor.sources.lifecycle.shared_commands import SharedCommands
     from executor.storage.feed import Feed
 
 
@@ -49,6 +50,20 @@ def dispatch_of(
         executes=executes(settings, role),
         drain_seconds=settings.drain_seconds,
     )
+
+
+def shared_commands(settings: Settings, role: Role, database: Database) -> SharedCommands:
+    """Processes that serve only, or run only, have others even before those are started."""
+    from executor.sources.lifecycle.shared_commands import SharedCommands
+    from executor.storage.executions.segments import has_others
+
+    processes = database.processes
+    assert processes is not None  # noqa: S101 - asked before
+
+    async def is_shared() -> bool:
+        return role != "up" or await database.read(lambda c: has_others(c, processes.id))
+
+    return SharedCommands(is_shared, settings.cluster_commands == "allow")
 
 
 def connect(dispatch: ClusterDispatch, feed: Feed, catalog: Catalog, engine: Engine, checks: Checks) -> None:
