@@ -99,6 +99,12 @@ class ConsentRequired(InvalidRequest):
     code = "consent_required"
 
 
+class CommandNotShared(InvalidRequest):
+    """A command would be started by each of several processes."""
+
+    code = "command_not_shared"
+
+
 class Unauthorized(ExecutorError):
     code = "unauthorized"
     status = 401

@@ -77,6 +77,7 @@ class Settings:
     database_direct_url: str = field(default="", repr=False, metadata={"convert": read_text})
     server_auto_execute: str = _setting("auto", read_switch)
     lease_seconds: int = _setting(15, read_integer(3, 300))
+    cluster_commands: str = _setting("refuse", read_one_of("refuse", "allow"))
     drain_seconds: int = _setting(10, read_integer(0, 3600))
     workers: int = _setting(2, read_integer(1, 256))
     slots: int = _setting(16, read_integer(1, 1024))

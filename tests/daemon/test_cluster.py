@@ -92,6 +92,17 @@ def test_code_is_submitted_here_approved_there_and_seen_anywhere(cluster: Cluste
     assert outcome(second, paused["executionId"])["result"] == "sent"
 
 
+def test_a_command_is_refused_with_the_command_that_serves_it_over_http(cluster: Cluster) -> None:
+    for body in ({"command": ["npx", "-y", "server"]}, {"command": ["npx", "-y", "server"], "consent": True}):
+        for way in ("", "/probe", "/preview"):
+            with pytest.raises(Refused, match="command_not_shared") as refused:
+                cluster.apis[0].post(f"/v1/sources{way}", body)
+            assert "`executor mcp-host -- npx -y server`" in refused.value.problem["hint"]
+    added = cluster.run("sources", "add", "--yes", "--json", "--", "npx", "-y", "server")
+    assert json.loads(added.stdout)["error"]["code"] == "command_not_shared"
+    assert "mcp-host -- npx -y server`" in added.stderr and "EXECUTOR_CLUSTER_COMMANDS=allow" in added.stderr
+
+
 def test_an_execution_is_cancelled_on_a_replica_that_does_not_run_it(cluster: Cluster) -> None:
     first, second = cluster.apis
     slow = submit(first, "await tools.ledger.slow.wait({ms: 100000}); return 1")["executionId"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +14,18 @@ from typing import Any
 import pytest
 
 from tests.chaos.test_chaos import CODE, Human, judge, wait_for_all
+from tests.sources.mcp.conftest import REAL
 from tests.support import postgres
 from tests.support.conditions import wait_for
 from tests.support.daemon import DOWN, Daemon, Refused
 from tests.support.ledger import running_ledger
 
+COMMAND = [sys.executable, REAL, "stdio"]
 PASSWORD = "canary-6f1e@/:#"
+JOINED = (
+    "INSERT INTO workers (id, host, role, place, version, lease_seconds, started_at, seen_at)"
+    " VALUES ('proc_other', 'elsewhere', 'up', '', '0', 300, now(), now())"
+)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +166,30 @@ def test_the_doctor_looks_at_the_server_and_shows_no_password(daemon: Daemon, ur
     shown = checked.stdout + checked.stderr + wrong.stdout + wrong.stderr + daemon.log.read_text()
     shown += "".join(path.read_text() for path in daemon.state_dir.glob("*.log*"))
     assert "canary-6f1e" not in shown and "canary-6f1e" not in str(daemon.get("/v1/doctor"))
+
+
+def test_a_command_is_refused_beside_other_processes_and_an_older_one_is_warned_about(
+    daemon: Daemon, url: str, server: postgres.Server
+) -> None:
+    """Alone on the database it is like any other daemon."""
+    name = url.rpartition("/")[2].partition("?")[0]
+    alone = daemon.post("/v1/sources", {"command": COMMAND, "namespace": "alone", "consent": True})
+    assert "warning" not in daemon.get("/v1/sources/alone")
+    server.execute(JOINED, name)
+    try:
+        with pytest.raises(Refused) as refused:
+            daemon.post("/v1/sources", {"command": ["npx", "-y", "a b"], "options": {"env": ["KEY"]}, "consent": True})
+        assert refused.value.problem["code"] == "command_not_shared"
+        assert "`executor mcp-host --env KEY -- npx -y 'a b'`" in str(refused.value.problem["hint"])
+        with pytest.raises(Refused, match="command_not_shared"):
+            daemon.request("PATCH", f"/v1/sources/{alone['id']}", {"command": ["other"], "consent": True})
+        assert "each process" in daemon.get("/v1/sources/alone")["warning"]
+        daemon.post(f"/v1/sources/{alone['id']}/refresh")
+        assert "each process starts the commands of alone for itself" in run(daemon, "doctor").stdout
+    finally:
+        server.execute("DELETE FROM workers WHERE id = 'proc_other'", name)
+    assert "shared commands" not in run(daemon, "doctor").stdout
+    daemon.request("DELETE", f"/v1/sources/{alone['id']}")
 
 
 def test_an_installation_moves_from_sqlite_with_everything_it_has(tmp_path: Path, server: postgres.Server) -> None:

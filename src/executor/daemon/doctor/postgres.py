@@ -30,7 +30,10 @@ def check_postgres(server: PostgresServer) -> Iterator[Check]:
     yield _latency(facts)
     yield _clock(facts)
     if not facts.refused_tables:
-        yield _schema(facts)
+        schema = _schema(facts)
+        yield schema
+        if schema.status == "ok":
+            yield from _commands(server)
 
 
 def _server(name: str, facts: Facts, *, has_direct_url: bool) -> Iterator[Check]:
@@ -92,6 +95,21 @@ def _clock(facts: Facts) -> Check:
     if apart > SKEW_MS:
         return Check("database clock", "warning", message, "set both clocks by NTP")
     return Check("database clock", "ok", message)
+
+
+def _commands(server: PostgresServer) -> Iterator[Check]:
+    """Of sources that were added before other processes were."""
+    from executor.storage.catalog.sources import with_commands
+    from executor.storage.executions.segments import is_shared
+
+    found, shared = server.read(with_commands), server.read(is_shared)
+    if found and shared:
+        named = f"{', '.join(found[:5])}{' and others' if len(found) > 5 else ''}"
+        hint = (
+            "serve each over HTTP with `executor mcp-host`, and add its address; leave it if the command keeps nothing "
+            "and is installed on every machine"
+        )
+        yield Check("shared commands", "warning", f"each process starts the commands of {named} for itself", hint)
 
 
 def _schema(facts: Facts) -> Check:

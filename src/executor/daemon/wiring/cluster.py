@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from executor.execution.use_limits import LimitsInForce
     from executor.model.execution import Execution
     from executor.runtime.registry import Runtimes
+    from executor.sources.lifecycle.shared_commands import SharedCommands
     from executor.storage.feed import Feed
 
 
@@ -56,6 +57,20 @@ def dispatch_of(
         drain_seconds=settings.drain_seconds,
         limits=limits,
     )
+
+
+def shared_commands(settings: Settings, role: Role, database: Database) -> SharedCommands:
+    """Processes that serve only, or run only, have others even before those are started."""
+    from executor.sources.lifecycle.shared_commands import SharedCommands
+    from executor.storage.executions.segments import has_others
+
+    processes = database.processes
+    assert processes is not None  # noqa: S101 - asked before
+
+    async def is_shared() -> bool:
+        return role != "up" or await database.read(lambda c: has_others(c, processes.id))
+
+    return SharedCommands(is_shared, settings.cluster_commands == "allow")
 
 
 def connect(dispatch: ClusterDispatch, feed: Feed, catalog: Catalog, engine: Engine, checks: Checks) -> None:

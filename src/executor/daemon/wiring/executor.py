@@ -171,6 +171,7 @@ class Executor:
         )
         if self._cluster is not None:
             cluster.connect(self._cluster, self.feed, self.catalog, self.engine, checks)
+            self.catalog.lifecycle.shared_commands = cluster.shared_commands(settings, role, database)
         self.exporter: Exporter | None = None
         self.anonymous.abandon = self._abandon
         self.configuration = Configuration(database, self.catalog, self.connections, self.engine, tenancy)

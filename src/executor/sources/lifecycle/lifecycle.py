@@ -37,6 +37,7 @@ from executor.sources.lifecycle.persistence import NewChoice, OnInsert, Refreshe
 from executor.sources.lifecycle.preview import Preview
 from executor.sources.lifecycle.renames import Change, CheckRenames, Relabelled
 from executor.sources.lifecycle.review import mode_of
+from executor.sources.lifecycle.shared_commands import SharedCommands
 from executor.sources.registry import Kinds
 from executor.sources.source_request import Progress, SourceRequest, silent
 from executor.sources.unread import needs_credential
@@ -70,6 +71,7 @@ class Lifecycle:
         self._tasks: set[asyncio.Task[None]] = set()
         self._began = now_ms()
         kinds.on_changed = self.source_changed
+        self.shared_commands: SharedCommands | None = None  # set where several processes share the database
 
     async def probe(self, request: SourceRequest, offer: Offer | None = None, *, by: By = None) -> Probe:
         detection.check_shape(request)
@@ -77,6 +79,7 @@ class Lifecycle:
         if offer is not None:
             request, _ = await self._equip(request, offer, by)
         kind = await detection.with_kind(self._kinds, request)
+        await self._check_shared(kind)
         if kind.kind:
             check_consent(await self._kinds.get(kind.kind), kind)
         return await detection.probe(self._kinds, request)
@@ -144,6 +147,7 @@ class Lifecycle:
         detection.check_shape(request)
         request = await detection.with_kind(self._kinds, templates.apply_template(request))
         check_strangers(request)
+        await self._check_shared(request)
         if request.kind:
             check_consent(await self._kinds.get(request.kind), request)
         if workspace_id:
@@ -154,6 +158,14 @@ class Lifecycle:
         check_consent(kind, request)
         return kind, request
 
+    async def _check_shared(self, request: SourceRequest) -> None:
+        if self.shared_commands is not None:
+            await self.shared_commands.check(request)
+
+    async def warning_of(self, source: Source) -> str:
+        """What someone who looks at it should know. Empty if there is nothing."""
+        return await self.shared_commands.warn(source) if self.shared_commands is not None else ""
+
     async def edit(self, workspace_id: str, id_or_namespace: str, edit: Edit, terms: Terms) -> Edited:
         """Other settings. One at a time, and never while it is read. The namespace stays: every path begins with it."""
         namespaces.check_name(edit.name or "")
@@ -161,6 +173,9 @@ class Lifecycle:
         async with self._locks.setdefault(source.id, asyncio.Lock()):
             source = await persistence.present(self._database, workspace_id, source.id)
             check_editable(source, edit)
+            if edit.command is not None:
+                names = (*(edit.environment or ()), *(edit.handed_on or ()))
+                await self._check_shared(SourceRequest(command=edit.command, options={"env": names}))
             try:
                 if not edit.is_read:
                     return await apply_settings(self._database, source, edit, terms)

@@ -34,6 +34,12 @@ def insert(c: Connection, source: Source, *, by: By = None) -> None:
     note_change(c, source, "source.added", by=by)
 
 
+def with_commands(c: Connection) -> list[str]:
+    """Namespaces of sources that are started as commands, of all workspaces."""
+    found = c.execute(sa.select(sources.c.namespace, sources.c.config).where(sources.c.kind == "mcp"))
+    return sorted({row.namespace for row in found if load(row.config).get("command")})
+
+
 def lock(c: Connection, source: Source) -> bool:
     """Before the workspace, whose revision changes with it. False if the source is gone."""
     return lock_row(c, sources, source.id)

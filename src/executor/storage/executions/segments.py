@@ -39,6 +39,7 @@ _put_back = Prepared(
 )
 _progress = Prepared(sa.update(executions).where(_id).values(attempts=sa.literal_column("0")))
 _dead = sa.select(workers.c.id).where(workers.c.dead_at.is_not(None))
+_others = Prepared(sa.select(workers.c.id).where(workers.c.dead_at.is_(None), workers.c.id != sa.bindparam("own")))
 _is_lost = (OWNED, _e.owner.in_(_dead), _e.status.in_(("running", "paused")))
 
 
@@ -48,6 +49,17 @@ class Claimed(list[Execution]):
     def __init__(self, found: Iterable[Execution], held_back: frozenset[str] = frozenset()) -> None:
         super().__init__(found)
         self.held_back = held_back
+
+
+def has_others(c: Connection, own: str) -> bool:
+    """Whether another process uses the database, as far as anyone knows."""
+    return _others(c, {"own": own}).first() is not None
+
+
+def is_shared(c: Connection) -> bool:
+    """Whether several processes use the database, or one that is never meant to be alone."""
+    roles = [row.role for row in c.execute(sa.select(workers.c.role).where(workers.c.dead_at.is_(None)))]
+    return len(roles) > 1 or any(role != "up" for role in roles)
 
 
 def resume(c: Connection, execution_id: str) -> Execution | None:

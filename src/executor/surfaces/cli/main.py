@@ -85,6 +85,7 @@ COMMANDS = {
     "runtime": "Run a sandbox host for a daemon on another machine.",
     "session-host": "Run the executor process of one agent session, until it is shut down.",
     "mcp": "Serve MCP over standard input and output.",
+    "mcp-host": "Serve an MCP server that is a command over HTTP, for daemons on other machines.",
     "completion": "Print a script that completes commands, options and names in your shell.",
     "version": "Print the version.",
 }

@@ -68,6 +68,7 @@ function About({ source }: { source: Source }) {
         refreshed <Ago at={source.refreshedAt} />
       </span>
       {source.error && <span className="basis-full text-bad">{visible(source.error)}</span>}
+      {source.warning && <span className="basis-full text-warn">{visible(source.warning)}</span>}
     </span>
   );
 }

@@ -39,8 +39,9 @@ CHUNK = 65_536
 class Complaints:
     """The last words in memory, all of it (up to a limit) in a file that only the owner reads."""
 
-    def __init__(self, log_file: Path | None) -> None:
+    def __init__(self, log_file: Path | None, hear: Callable[[bytes], None] | None = None) -> None:
         self._file = log_file
+        self._hear = hear
         self._tail = b""
 
     @property
@@ -61,6 +62,8 @@ class Complaints:
         try:
             while part := await stream.read(CHUNK):
                 self._tail = (self._tail + part)[-TAIL:]
+                if self._hear is not None:
+                    self._hear(part)
                 if log is not None and room > 0:
                     log.write(part[:room])
                     log.flush()
@@ -108,7 +111,7 @@ class Child(MessageStream):
         """The next message. Yields to others each time: a flood of messages must not hold the process."""
         await asyncio.sleep(0)
         in_a_row = 0
-        while line := await self._line():
+        while line := await self.read_line():
             message = read_message(line)
             if message is not None:
                 return message
@@ -121,9 +124,11 @@ class Child(MessageStream):
 
     async def send(self, item: SessionMessage) -> None:
         """Runs in the task of anyone who sends, so that it is known which request has left."""
+        await self.write_line(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    async def write_line(self, data: bytes) -> None:
         pipe = self.process.stdin
         assert pipe is not None  # noqa: S101 - for the type checker
-        data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         async with self._turn:
             check_departure()
             is_refused = pipe.is_closing()
@@ -137,7 +142,8 @@ class Child(MessageStream):
             with suppress(ConnectionError):  # the end of its output says it better
                 await pipe.drain()
 
-    async def _line(self) -> bytes:
+    async def read_line(self) -> bytes:
+        """Empty at the end; `failure` then says why."""
         assert self.process.stdout is not None  # noqa: S101 - for the type checker
         try:
             line = await self.process.stdout.readuntil(b"\n")
@@ -175,14 +181,19 @@ def read_message(line: bytes) -> SessionMessage | None:
 
 @asynccontextmanager
 async def start_command(
-    endpoint: Endpoint, *, limit: int, allowance: Allowance, log_file: Path | None
+    endpoint: Endpoint,
+    *,
+    limit: int,
+    allowance: Allowance,
+    log_file: Path | None,
+    hear: Callable[[bytes], None] | None = None,
 ) -> AsyncIterator[Child]:
-    """Raises SourceUnreachable if the command can't be started."""
+    """Raises SourceUnreachable if the command can't be started. `hear` gets what it says on its standard error."""
     line, their_end = socket.socketpair()
     with line:
         with their_end:
             process = await launch(endpoint, limit, their_end)
-        complaints = Complaints(log_file)
+        complaints = Complaints(log_file, hear)
         assert process.stderr is not None  # noqa: S101 - for the type checker
         listening = asyncio.create_task(complaints.collect(process.stderr, allowance))
         try:

@@ -180,6 +180,7 @@ class SourceView(TypedDict):
     name: str
     status: SourceStatus
     error: str | None
+    warning: NotRequired[str | None]
     location: str | None
     command: list[str] | None
     baseUrl: str | None

@@ -123,7 +123,10 @@ async def demo(here: Context) -> Answer[views.SourceView]:
 async def show(here: Context, source: str) -> Answer[views.SourceView]:
     """Get a source by ID or namespace. Its `ETag`, which is its revision, goes into the `If-Match` of an edit."""
     found = await present(here.executor.database, here.workspace_id, source)
-    return answer(views.source_view(found, secrets=here.actor.may_decide), headers=etag(revision_of(found)))
+    view = views.source_view(found, secrets=here.actor.may_decide)
+    if warning := await here.executor.catalog.lifecycle.warning_of(found):
+        view["warning"] = warning
+    return answer(view, headers=etag(revision_of(found)))
 
 
 @router.delete("/{source}")

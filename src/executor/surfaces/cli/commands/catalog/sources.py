@@ -228,6 +228,7 @@ _FACTS = {
     "kind": "kind",
     "status": "status",
     "error": "error",
+    "warning": "warning",
     "location": "location",
     "command": "command",
     "transport": "transport",
