@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing_extensions import TypedDict
 
 from executor.execution.limit_administration import ActorUse, WorkspaceUse
 from executor.model.use_limits import Bounds, ChosenLimits, Priority, UseLimits
