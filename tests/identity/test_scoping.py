@@ -58,6 +58,7 @@ REASONS = {
         interactions:pending_of_session interactions:granted_in_session
         tool_reviews:of_source tool_reviews:pending tool_reviews:count_pending tool_reviews:remove
     """,
+    "of a workspace, compared in the way its index is ordered": "usage:_count",
     "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
     SESSION: """
         messages:after messages:append messages:before messages:copy messages:get messages:of_kind model_keys:delete
@@ -78,6 +79,7 @@ REASONS = {
         secrets:every_sealed tools:unseen files:left_over
         secrets/rotation:keys_in_use model_usage:left_open sessions:list_unfinished
         sessions:list_idle_clones tasks:list_unfinished tokens:sweep
+        use_limits:everywhere
         server:_identify sqlite_copy:fingerprint sqlite_copy:finish
     """,
 }

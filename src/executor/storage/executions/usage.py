@@ -80,7 +80,7 @@ def _of(workspace_id: str, actor_id: str) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _count(c: Connection, which: sa.TextClause, workspace_id: str, actor_id: str, most: int) -> int:
-    order = (_e.workspace_id, _e.actor_id) if actor_id else (_e.workspace_id,)
+    order = [executions.c.workspace_id, executions.c.actor_id][: 2 if actor_id else 1]
     some = sa.select(sa.literal(1)).select_from(executions).where(which, *_of(workspace_id, actor_id))
     query = sa.select(sa.func.count()).select_from(some.order_by(*order).limit(most).subquery())
     return int(c.execute(query).scalar_one())
