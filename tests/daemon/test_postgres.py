@@ -16,9 +16,10 @@ import pytest
 from tests.chaos.test_chaos import CODE, Human, judge, wait_for_all
 from tests.sources.mcp.conftest import REAL
 from tests.support import postgres
+from tests.support.cluster import Follower
 from tests.support.conditions import wait_for
 from tests.support.daemon import DOWN, Daemon, Refused
-from tests.support.ledger import running_ledger
+from tests.support.ledger import effects, running_ledger
 
 COMMAND = [sys.executable, REAL, "stdio"]
 PASSWORD = "canary-6f1e@/:#"
@@ -153,6 +154,49 @@ def test_kills_and_restarts_of_the_server_lose_nothing_and_double_nothing(
     human.thread.join()
     judge(daemon, accepted, upstream[1], human)
     assert run(daemon, "audit", "verify").returncode == 0
+
+
+AWAY = """
+await tools.ledger.entries.addEntry({key: "before"});
+await tools.ledger.slow.wait({ms: 2000});
+await tools.ledger.entries.addEntry({key: "after"});
+return "done"
+"""
+
+
+def test_a_run_whose_database_goes_away_continues_when_it_is_back(
+    daemon: Daemon, upstream: tuple[str, Path], server: postgres.Server
+) -> None:
+    """For longer than a write waits. What was sent is not sent again, and who follows misses nothing."""
+    logged = len(daemon.log.read_text())
+    follower = Follower([daemon], daemon.token)
+    execution_id = str(daemon.post("/v1/executions", {"code": AWAY, "wait": 0})["executionId"])
+    wait_for(lambda: ("entries", "before") in effects(upstream[1]) and follower.ids)
+    wait_for(lambda: has_sent(daemon, execution_id, "ledger.slow.wait"), "its next call is under way")
+    server.stop(postgres.CRASH)
+    try:
+        wait_for(lambda: "can't be written" in daemon.log.read_text()[logged:], "a write has given up")
+        with pytest.raises((*DOWN, Refused)):
+            outcome(daemon, execution_id)
+    finally:
+        server.start()
+    wait_for(lambda: answers(daemon))
+    wait_for(lambda: outcome(daemon, execution_id)["status"] not in ("queued", "running"), "it has ended")
+    ended = outcome(daemon, execution_id)
+    assert (ended["status"], ended["result"]) == ("completed", "done"), ended
+    sent = collections.Counter(key for _, key in effects(upstream[1]))
+    assert (sent["before"], sent["after"]) == (1, 1)
+    known = [one["id"] for one in daemon.get(f"/v1/executions/{execution_id}/events?limit=500")["items"]]
+    wait_for(lambda: known[-1] in follower.ids, "the stream has its end")
+    follower.ended.set()
+    assert set(known) <= set(follower.ids)
+    assert follower.ids == sorted(set(follower.ids))
+    assert follower.cuts == 0  # it is the same stream as before
+
+
+def has_sent(daemon: Daemon, execution_id: str, path: str) -> bool:
+    found = daemon.get(f"/v1/executions/{execution_id}/events?limit=500")["items"]
+    return any(one["type"].startswith("call.") and path in json.dumps(one["data"]) for one in found)
 
 
 def test_the_doctor_looks_at_the_server_and_shows_no_password(daemon: Daemon, url: str) -> None:

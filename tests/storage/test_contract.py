@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,13 +15,16 @@ from executor.model.execution import Call, Execution, ExecutionFilter, Failure, 
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.policy import Condition, Policy
+from executor.model.sessions.session import Message, MessageKind
 from executor.storage.catalog import policies
 from executor.storage.database import Database
 from executor.storage.executions import calls, events, execution_search, executions, interactions
 from executor.storage.feed import Feed
 from executor.storage.identity import tenancy
 from executor.storage.identity.tenancy import Tenancy
+from executor.storage.sessions import messages
 from executor.storage.tables.core import metadata, organizations, workspaces
+from executor.storage.tables.sessions import agent_sessions
 from executor.storage.upserts import insert_missing
 
 
@@ -285,3 +289,40 @@ async def test_a_closed_feed_ends_its_followers(database: Database, local: Tenan
     await asyncio.sleep(0)
     feed.close()
     assert await asyncio.wait_for(follower, 120) == 0
+
+
+async def test_unread_notices_of_a_session_are_found_without_reading_its_other_records(
+    database: Database, local: Tenancy
+) -> None:
+    words = ("agent", "status", "isolation", "permission_mode", "cwd", "title", "model", "unattended", "budget",
+             "repository", "branch", "base", "agent_session", "parent_id", "key_id")  # fmt: skip
+    row = {"id": "ses_1", "workspace_id": local.workspace.id, "created_at": 1, "updated_at": 1}
+    row |= {"actor_id": local.operator.id, "agent_id": local.agent.id, **dict.fromkeys(words, "")}
+
+    def record(number: int) -> Message:
+        kind: MessageKind = "notice" if number % 1000 == 0 else "text"
+        data = {"isRead": number != 2000} if kind == "notice" else {"title": 'says "isRead":false'}
+        return Message("ses_1", local.workspace.id, f"m{number}", number, number, "task", kind, "", data, 1, 1)
+
+    def fill(c: Connection) -> None:
+        c.execute(sa.insert(agent_sessions), row)
+        for number in range(1, 4001):
+            messages.put(c, record(number))
+
+    await database.write(fill)
+    plans: list[str] = []
+
+    def find(c: Connection) -> list[Message]:
+        if c.dialect.name != "sqlite":
+            c.exec_driver_sql("ANALYZE session_messages")
+
+        def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+            if "isRead" in str(parameters) and not statement.startswith("EXPLAIN"):
+                how = "EXPLAIN QUERY PLAN " if c.dialect.name == "sqlite" else "EXPLAIN "
+                plans.extend(str(line) for line in connection.exec_driver_sql(how + statement, parameters))
+
+        sa.event.listen(c, "before_cursor_execute", explain)
+        return messages.unread_notices(c, "ses_1", after=0)
+
+    assert [one.id for one in await database.write(find)] == ["m2000"]
+    assert any("ix_session_messages_notices" in line for line in plans), plans

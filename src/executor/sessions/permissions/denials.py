@@ -30,7 +30,7 @@ async def find_unread(database: Database, session_id: str) -> list[Message]:
     """A task that completed has read those before it, so only what came since it began is looked at."""
 
     def job(c: Connection) -> list[Message]:
-        return messages.of_kind(c, session_id, "notice", after=start_of_task(c, session_id, "completed"))
+        return messages.unread_notices(c, session_id, after=start_of_task(c, session_id, "completed"))
 
     return [one for one in await database.read(job) if one.data.get("isRead") is False]
 

@@ -9,11 +9,13 @@ from sqlalchemy.engine import Connection
 
 from executor.model.sessions.session import Message, MessageKind
 from executor.storage.rows import JSON, RowMapper
-from executor.storage.tables.sessions import session_messages
+from executor.storage.tables.sessions import NOTICES, session_messages
 from executor.storage.upserts import insert_of
 
 _rows = RowMapper(Message, data=JSON)
 _m = session_messages.c
+UNREAD = '"isRead":false'
+BY_NOTICE = "INDEXED BY ix_session_messages_notices"
 _REPLACED = ("sequence", "text", "data", "updated_at")
 
 
@@ -42,6 +44,13 @@ def of_kind(c: Connection, session_id: str, kind: MessageKind, *, after: int = 0
     """Those with a position above `after`, in the order in which they are shown."""
     mine = (_m.session_id == session_id, _m.position > after, _m.kind == kind)
     return _rows.every(c.execute(sa.select(session_messages).where(*mine).order_by(_m.position)))
+
+
+def unread_notices(c: Connection, session_id: str, *, after: int) -> list[Message]:
+    """Those with a position above `after` that say of themselves that they were not read. Others cost nothing."""
+    mine = (_m.session_id == session_id, _m.position > after, NOTICES, _m.data.contains(UNREAD))
+    query = sa.select(session_messages).with_hint(session_messages, BY_NOTICE, "sqlite").where(*mine)
+    return _rows.every(c.execute(query.order_by(_m.position)))
 
 
 def newest(c: Connection, session_id: str) -> int:

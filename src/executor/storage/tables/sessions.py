@@ -67,6 +67,8 @@ session_tasks = sa.Table(
     sa.Index(None, "status"),
 )
 
+NOTICES = sa.text("kind = 'notice'")
+
 # `text` grows while an agent writes; everything else that a record has is in `data`.
 session_messages = sa.Table(
     "session_messages",
@@ -84,6 +86,7 @@ session_messages = sa.Table(
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Index(None, "session_id", "sequence", unique=True),
     sa.Index(None, "session_id", "position"),
+    sa.Index("ix_session_messages_notices", "session_id", "position", sqlite_where=NOTICES, postgresql_where=NOTICES),
 )
 
 session_tokens = sa.Table(
