@@ -29,7 +29,7 @@ ERRORS = {"unavailable": (503, "SlowDown"), "full": (507, "QuotaExceeded")}
 def serving_moto() -> Iterator[str]:
     """moto, which is written in Python. Its bucket is new."""
     command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
-    with started(command, re.compile(r"Running on (http://127\.0\.0\.1:\d+)")) as url:
+    with run_server(command, re.compile(r"Running on (http://127\.0\.0\.1:\d+)")) as url:
         urllib.request.urlopen(urllib.request.Request(f"{url}/{BUCKET}", method="PUT"), timeout=60).close()
         yield url
 
@@ -40,12 +40,12 @@ def serving_s3rver() -> Iterator[str]:
     program = packages.npm_modules() / "s3rver" / "bin" / "s3rver.js"
     with tempfile.TemporaryDirectory() as folder:
         options = ["-d", folder, "-a", "127.0.0.1", "-p", "0", "--configure-bucket", BUCKET]
-        with started([packages.node(), str(program), *options], re.compile(r"listening on (\S+:\d+)")) as url:
+        with run_server([packages.node(), str(program), *options], re.compile(r"listening on (\S+:\d+)")) as url:
             yield url if url.startswith("http") else f"http://{url}"
 
 
 @contextmanager
-def started(command: list[str], address: re.Pattern[str]) -> Iterator[str]:
+def run_server(command: list[str], address: re.Pattern[str]) -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
     reading = threading.Thread(target=process.stdout.read, daemon=True)

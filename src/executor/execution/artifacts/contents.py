@@ -25,7 +25,8 @@ from executor.storage.executions import artifacts, files, objects
 if TYPE_CHECKING:
     from executor.execution.artifacts.objects.store import Objects
 
-PIECE = 4 * 1024 * 1024
+PIECE = 4 * 1024 * 1024  # of an object, in one request
+ROW_PIECE = 1024 * 1024
 START_SECONDS = 10.0  # for the store to accept a file; then it becomes rows
 PAUSE_SECONDS = 30.0  # in which a store that failed is not asked again
 Filled = TypeVar("Filled", Call, Execution)
@@ -85,8 +86,9 @@ class Contents:
         """The last piece of an object that is read whole is held back until its digest was compared."""
         is_whole = artifact.object_key is not None and (start, end) == (0, artifact.size)
         digest, held = hashlib.sha256(), b""
-        for at in range(start, end, PIECE):
-            piece = await self.read(artifact, at, min(at + PIECE, end))
+        step = ROW_PIECE if artifact.object_key is None else PIECE
+        for at in range(start, end, step):
+            piece = await self.read(artifact, at, min(at + step, end))
             if is_whole:
                 await asyncio.to_thread(digest.update, piece)
             if held:

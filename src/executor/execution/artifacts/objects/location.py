@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Credential
 
 HINT = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or artifacts_credentials_file"
-FRESH = timedelta(minutes=5)  # after that, the file of credentials is read again
+FRESH = timedelta(minutes=5)  # then the credentials are taken from their file once more
 FIELDS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 
 
@@ -50,7 +50,7 @@ def credentials_file(chosen: Path | None, environ: Mapping[str, str] = os.enviro
 
 
 def provide_credentials(file: Path) -> Callable[[], S3Credential]:
-    """Read again every few minutes, so that credentials can be replaced while Executor runs."""
+    """From the file every few minutes, so that credentials can be replaced while Executor runs."""
 
     def provide() -> S3Credential:
         key_id, secret, token = read_credentials(file, profile_of(os.environ))
