@@ -18,14 +18,14 @@ from executor.storage.database import connect_to_write, open_engine, storage_err
 from executor.storage.tables import access, cluster, model_usage, sessions, webhooks  # noqa: F401 - their tables are in the metadata
 from executor.storage.tables.core import metadata
 
-HEAD = "0049"
+HEAD = "0053"
 # The oldest version, by its newest revision, that can use the schema of HEAD: its processes run beside this version's
 # during an upgrade. A migration that only adds leaves it; one that removes or renames something raises it.
 USABLE_SINCE = "0046"
 KNOWN = (  # in their order
     *("0001", "0002", "0003", "0005", "0006", "0007", "0008", "0009"),
     *("0012", "0011", "0010", "0013", "0014", "0015", "0016", "0020", "0022", "0026", "0030", "0032", "0034", "0035"),
-    *("0040", "0045", "0046", "0049"),
+    *("0040", "0045", "0046", "0049", "0053"),
 )
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Alembic's own table, exactly as it would make it.
