@@ -29,3 +29,16 @@ guards = sa.Table(
     sa.Column("organization_id", sa.String, primary_key=True),
     sa.Column("revision", sa.BigInteger, nullable=False),
 )
+
+# The search index of a source as one process has built it, in parts, for the others. Part -1 says who builds: it has no
+# data, and counts for as long as it is renewed. `version` is of the code that builds: another one can't read it.
+search_segments = sa.Table(
+    "search_segments",
+    metadata,
+    sa.Column("source_id", sa.String, primary_key=True),
+    sa.Column("generation", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.String, primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.Column("written_at", sa.DateTime(timezone=True), nullable=False),
+)

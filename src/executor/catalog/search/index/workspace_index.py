@@ -27,6 +27,7 @@ from executor.storage.database import Database
 if TYPE_CHECKING:  # numpy is loaded by the first search, not when the daemon starts
     from executor.catalog.search.index.index import Index
     from executor.catalog.search.index.segment import Array, Segment
+    from executor.catalog.search.index.shared_segments import SharedSegments
 
 logger = logging.getLogger(__name__)
 PIECE = 200
@@ -73,6 +74,7 @@ class Indexes:
         self._worker: ThreadPoolExecutor | None = None
         self._sought = False
         self._folder = folder
+        self._shared = shared_segments(database) if database.processes is not None else None
         self._made: dict[str, asyncio.Future[VisibleIndex]] = {}
         self._segments: dict[str, Segment] = {}
         self._preparing: set[asyncio.Task[VisibleIndex]] = set()
@@ -167,17 +169,29 @@ class Indexes:
         name = f"{one.source_id}-{one.generation}"
         found = self._segments.get(name) or await asyncio.to_thread(load_segment, self._folder, name)
         if found is None:
-            found = await self._build(one)
+            found = await self._find_or_build(one)
             if self._folder is not None and await self._is_listed(one):
                 await asyncio.to_thread(save, self._folder, name, found)
         if self._folder is None:
             self._segments[name] = found
         return found
 
+    async def _find_or_build(self, one: Listed) -> Segment:
+        """Where several processes share the database, one of them builds it for all."""
+        if self._shared is None:
+            return await self._build(one)
+        found = await self._shared.find_or_claim(one)
+        if found is None:
+            found = await self._build(one)
+            await self._shared.save(one, found)
+        return found
+
     async def _build(self, one: Listed) -> Segment:
         building = await asyncio.to_thread(begin_segment)
         async for found in self._pages(one):
             await asyncio.to_thread(building.add, found)
+            if self._shared is not None:
+                await self._shared.renew(one)
         segment: Segment = await asyncio.to_thread(building.segment)
         return segment
 
@@ -187,9 +201,17 @@ class Indexes:
     async def _tidy(self) -> None:
         listed = await self._database.read(search_entries.list_sources)
         names = {f"{one.source_id}-{one.generation}" for one in listed}
+        if self._shared is not None:
+            await self._shared.sweep()
         self._segments = {name: segment for name, segment in self._segments.items() if name in names}
         if self._folder is not None:
             await asyncio.to_thread(sweep, self._folder, names)
+
+
+def shared_segments(database: Database) -> SharedSegments:
+    from executor.catalog.search.index.shared_segments import SharedSegments
+
+    return SharedSegments(database)
 
 
 def begin_segment() -> Any:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0054"
-down_revision = "0052"
+down_revision = "0053"
 branch_labels = None
 depends_on = None
 
