@@ -20,10 +20,12 @@ from tests.chaos.test_chaos import CODE, Human, judge, statuses
 from tests.support import postgres
 from tests.support.cluster import AnyReplica, Cluster, Follower, is_ready, signal_to
 from tests.support.conditions import wait_for
-from tests.support.daemon import Daemon, Refused
+from tests.support.daemon import DOWN, Daemon, Refused
 from tests.support.ledger import running_ledger
+from tests.support.small_faults import SmallFaults
 
 LEASE = 5
+SMALL_FAULTS = 48
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE application_name = 'executor listen'"
 
 
@@ -142,10 +144,21 @@ def test_a_denial_on_one_replica_stops_the_next_call_of_a_worker(cluster: Cluste
     api.request("DELETE", f"/v1/policies/{denied['id']}")
 
 
+def accept(apis: list[Daemon], body: Any, key: str) -> Any:
+    """None while no one can write: then it is sent again, with the same key."""
+    for api in apis:
+        try:
+            return api.request("POST", "/v1/executions", body, key=key)
+        except (*DOWN, Refused) as error:
+            assert not isinstance(error, Refused) or error.status == 503, error
+    return None
+
+
 def test_faults_lose_nothing_double_nothing_and_falsify_nothing(
     cluster: Cluster, upstream: tuple[str, Path], server: postgres.Server
 ) -> None:
-    """A worker killed, one frozen for longer than its lease, one stopped, a replica killed, the database restarted."""
+    """A worker killed, one frozen for longer than its lease, one stopped, a replica killed, the database restarted; and
+    many that pass in a moment."""
     api, chance = AnyReplica(cluster.apis, random.Random(1)), random.Random(2)
     follower = Follower(cluster.apis, cluster.apis[0].token)
     human = Human(api)
@@ -156,7 +169,8 @@ def test_faults_lose_nothing_double_nothing_and_falsify_nothing(
         for number in range(3):
             tag = f"{name}{number}"
             key = {"key": f"key-{tag}"}
-            made = cluster.apis[number % 2].request("POST", "/v1/executions", {"code": CODE % tag, "wait": 0}, **key)
+            body = {"code": CODE % tag, "wait": 0}
+            made = wait_for(lambda body=body, key=key: accept(cluster.apis, body, **key), "it is accepted")  # type: ignore[misc]
             accepted[made["executionId"]] = tag
         wait_for(lambda: f'"{name}0:' in upstream[1].read_text(), "the first call was sent")
 
@@ -178,6 +192,11 @@ def test_faults_lose_nothing_double_nothing_and_falsify_nothing(
             server.stop(*([postgres.CRASH] if chance.random() < 0.5 else []))
             server.start()
             wait_for(lambda: all(is_ready(member) for member in (*cluster.apis, *cluster.workers)))
+    small = SmallFaults(cluster, chance)
+    while sum(small.counts.values()) < SMALL_FAULTS:
+        submit_some(f"small{sum(small.counts.values())}-")
+        small.strike(SMALL_FAULTS // 4)
+    assert min(small.counts.values()) > 5, small.counts
 
     def has_ended() -> bool:
         states = statuses(api, set(accepted))

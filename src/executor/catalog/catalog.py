@@ -27,7 +27,7 @@ from executor.catalog.tool_versions import describe_version, read_signature
 from executor.catalog.validators import Validators
 from executor.connections.connections import Connections
 from executor.connections.new_connection import Offer
-from executor.errors import InvalidRequest, NotFound, ToolError
+from executor.errors import InvalidRequest, NotFound, StorageError, ToolError
 from executor.model.credentials import Credential
 from executor.model.event import Announcement
 from executor.model.language import LANGUAGES, Language
@@ -150,10 +150,10 @@ class Catalog:
         return await kind.identity(source, tool, arguments) if isinstance(kind, Means) else [tool.path, arguments]
 
     async def kind_name(self, tool: Tool) -> str:
-        """For measurements; `other` if its source has just gone."""
+        """For measurements; `other` if its source has just gone or can't be read."""
         try:
             return (await self._kind_of(tool))[1].kind
-        except ToolError:
+        except (ToolError, StorageError):
             return "other"
 
     async def source_of(self, tool: Tool) -> Source:

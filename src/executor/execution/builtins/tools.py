@@ -12,7 +12,7 @@ from executor.catalog.catalog import Catalog
 from executor.catalog.signatures.signature import COMPACT, signature
 from executor.connections.new_connection import Offer, pinned_origin
 from executor.connections.resolution import missing_to_read
-from executor.errors import ExecutorError, InvalidRequest, ToolError
+from executor.errors import ExecutorError, InvalidRequest, StorageError, ToolError
 from executor.execution.artifacts import tools
 from executor.execution.builtins import declaration
 from executor.execution.builtins.declaration import own_tool, text
@@ -132,7 +132,7 @@ async def invoke(
             value: Any = summary(source) | ({"warning": "; ".join(warnings)} if warnings else {})
         else:
             value = await _answer(catalog, workspace_id, tool, {"language": language, **arguments}, visibility)
-    except ToolError:
+    except (ToolError, StorageError):
         raise
     except ExecutorError as error:
         raise ToolError(error.code, error.message, hint=error.hint) from error

@@ -9,7 +9,7 @@ from functools import partial
 
 from executor.catalog.catalog import Catalog
 from executor.connections.connections import Connections
-from executor.errors import ExecutorError, ToolError
+from executor.errors import ExecutorError, StorageError, ToolError
 from executor.execution.approvals.prompt import shown_credential, shown_request
 from executor.execution.artifacts import tools as artifact_tools
 from executor.execution.artifacts.files import CallFiles, FileStore, reading_files
@@ -64,11 +64,12 @@ class CallSender:
         self._turns = artifact_tools.ArtifactQueue()
 
     async def send(self, execution: Execution, call: Call, tool: Tool, binding: Binding | None = None) -> str:
-        """The JSON text of the result, or a ToolError; nothing else comes out. `binding` is what a human approved.
+        """The JSON text of the result, or a ToolError. `binding` is what a human approved.
 
         Nothing of the credential it was sent with is in either. CredentialMissing means that nothing was done, and
         that a human has to provide one first; AnswerLost that no one knows if a write was done. What can't act twice
-        under its key is sent once more before that.
+        under its key is sent once more before that. Where several processes share the database, a StorageError comes
+        out too: the code did nothing wrong, and another process may reach the database.
         """
         try:
             with only_public(applies=execution.is_of_stranger):
@@ -93,6 +94,8 @@ class CallSender:
             failure = await call_credential.handle_failure(tool, error, given=given)
             raise (AnswerLost(call.path, failure) if is_lost(tool, failure) else failure) from None
         except ExecutorError as error:
+            if isinstance(error, StorageError) and self._database.processes is not None:
+                raise
             raise call_credential.redact_error(ToolError(error.code, error.message, hint=error.hint)) from None
         except Exception as error:
             incident = new_id("err")
