@@ -20,7 +20,7 @@ from framework_trials.frameworks import FRAMEWORKS, Framework, install, serving
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / ".venv" / "bin" / "executor"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "executor-frameworks"
-ASKS = ("login", "create", "read", "list", "validation", "nobody", "upload", "download", "pass on")
+ASKS = ("login", "create", "read", "list", "validation", "no body", "upload", "download", "pass on")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Trial:
         _, said = self.daemon.call(f"return await {self.path(1)}({self.new(name='forbidden', price=3)})")
         return "answered 4" in said and "name" in said.partition("answered 4")[2].partition("hint")[0]
 
-    def nobody(self) -> bool:
+    def no_body(self) -> bool:
         got, _ = self.daemon.call(f"return await {self.path(3)}({{{self.framework.key}: 3}})")
         return got is not None and got["archived"] is True
 

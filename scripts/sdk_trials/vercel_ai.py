@@ -23,7 +23,7 @@ def attempt(folder: Path) -> str:
     package = folder / "package"
     subprocess.run([sys.executable, HERE.parent / "sdk-typescript", package], check=True)
     run([*npm(), "pack", "--silent"], package)  # what would be published
-    modules = install_npm(folder, "ai", "typescript@5", *map(str, package.glob("*.tgz")))
+    modules = install_npm(folder, "ai@latest", "typescript@5", *map(str, package.glob("*.tgz")))
     shutil.copy(HERE / "vercel_ai.ts", folder)
     (folder / "tsconfig.json").write_text(COMPILER, encoding="utf-8")
     run([node(), modules / "typescript" / "bin" / "tsc"], folder)
