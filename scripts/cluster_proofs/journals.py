@@ -19,8 +19,8 @@ from typing import Any
 
 import psutil
 import psycopg
-
 from benchmarks.processes import cpu_seconds
+
 from executor.execution.journal.journal import Journal
 from executor.storage.database import Database
 from executor.storage.executions import event_chain, executions

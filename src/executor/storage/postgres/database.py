@@ -23,7 +23,7 @@ from executor.storage.postgres.engine import local_settings
 from executor.storage.postgres.failures import CANCELLED, is_lost, sqlstate
 from executor.storage.postgres.lane import Lane, Outcome
 from executor.storage.postgres.ownership import WriteSession
-from executor.storage.postgres.pipeline import READ_ONLY
+from executor.storage.postgres.pipeline import FLUSH, READ_ONLY, Pipeline
 from executor.storage.postgres.processes import Processes
 from executor.storage.postgres.url import TRANSACTION
 
@@ -68,6 +68,10 @@ class PostgresDatabase(Database):
                 raise took_too_long(seconds) from error
             raise
 
+    async def flush(self) -> None:
+        if self._first_session.may_flush:  # else no process writes what is not durable yet
+            await self.write(_flush, execution_id="flush", is_progress=True)
+
     def _compact(self) -> None:
         """Nothing to do: VACUUM is the server's, and old versions of rows stay in its log and its backups."""
 
@@ -107,3 +111,12 @@ class PostgresDatabase(Database):
                     raise
             time.sleep(pause)
             pause = min(LONGEST_PAUSE, pause * 2)
+
+
+def _flush(c: Connection) -> None:
+    """The server writes its log in order: what comes after all that was read takes that along."""
+    pipeline: Pipeline | None = c.info.get("pipeline")
+    if pipeline is not None:
+        pipeline.add(FLUSH, {})
+    else:
+        c.exec_driver_sql(FLUSH)

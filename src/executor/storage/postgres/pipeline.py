@@ -4,7 +4,8 @@
 goes out with the next one whose result is needed, or before the COMMIT; then what came back is checked. Each statement
 still sees all that was committed before it began, so one behind a lock sees what the lock waited for.
 
-Events go out last, with the COMMIT itself: the lock on their chain is held for no round trip at all.
+Events go out last, with the COMMIT itself: the lock on their chain is held for no round trip at all. Where only calls
+progress, it is not even held until the server's disk has them: see docs/decisions/audit-chain.md.
 """
 
 from __future__ import annotations
@@ -22,9 +23,15 @@ from executor.storage.postgres import sealed_events
 from executor.storage.postgres.url import driver
 
 READ_WRITE = "BEGIN"
+RELEASE = "SET LOCAL synchronous_commit = off"
+FLUSH = "SELECT pg_logical_emit_message(true, 'executor', '')"  # writes nothing but a note into the server's log
 READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 IDLE = 0  # libpq's: no transaction has begun
 Check = Callable[[Any], None]
+
+
+class Unconfirmed(Exception):
+    """It is committed, but the server's disk may not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +47,11 @@ class Waiting:
 
 class Pipeline:
     """Of one transaction. `job` is the place of the job in its group that adds to it. `is_used` once any statement was
-    left here."""
+    left here. With an `opening`, others may append to the chain while the server's disk writes this transaction."""
 
-    def __init__(self, raw: Any, chained: set[str]) -> None:
+    def __init__(self, raw: Any, chained: set[str], *, opening: str = "") -> None:
         self._raw = raw
+        self._opening = opening
         self.chained = chained  # workspaces whose chain has begun
         self._waiting: list[Waiting] = []
         self._events: dict[str, list[dict[str, Any]]] = {}
@@ -98,16 +106,27 @@ class Pipeline:
         self.run(last)
 
     def commit(self) -> None:
-        """Nothing is committed if any of it fails."""
-        committed = self._raw.cursor()
+        """Nothing is committed if any of it fails. It has ended only when the server's disk has it."""
+        ends = [self._raw.cursor() for _ in range(2 if self._opening and self._events else 1)]
 
         def last() -> None:
             self._send_events(self._events)
-            committed.execute("COMMIT")
+            if len(ends) > 1:
+                self._raw.cursor().execute(RELEASE)
+                ends[0].execute("COMMIT")
+                for statement in (*self._opening.split("; "), FLUSH):
+                    self._raw.cursor().execute(statement)
+            ends[-1].execute("COMMIT")
 
-        self.run(last)
-        if committed.statusmessage != "COMMIT":
-            raise driver().InternalError(f"COMMIT was answered with {committed.statusmessage}")
+        try:
+            self.run(last)
+            for committed in ends:
+                if committed.statusmessage != "COMMIT":
+                    raise driver().InternalError(f"COMMIT was answered with {committed.statusmessage}")
+        except driver().Error as error:
+            if ends[0].pgresult is not None and ends[0].statusmessage == "COMMIT":
+                raise Unconfirmed from error
+            raise
 
     @property
     def blamed_job(self) -> int:
