@@ -38,8 +38,8 @@ class PostgresDatabase(Database):
     def __init__(self, engine: Engine, session: WriteSession, processes: Processes) -> None:
         self._first_session = session
         self._opening = f"{READ_ONLY}; SELECT {local_settings(TRANSACTION)}" if session.is_pooled else READ_ONLY
+        self.processes: Processes = processes
         super().__init__(engine)
-        self.processes = processes
 
     @property
     def version(self) -> str:
@@ -78,7 +78,10 @@ class PostgresDatabase(Database):
     def _start_writing(self) -> None:
         chained: set[str] = set()
         self._others = Lane(self._first_session, self._connect_writer, self._report, chained)
-        self._journals = Lane(self._first_session.another(), self._connect_writer, self._report, chained)
+        journals, processes = self._first_session.another(), self.processes
+        self._journals = Lane(
+            journals, self._connect_writer, self._report, chained, has_company=lambda: processes.has_company
+        )
 
     def _enqueue(self, item: Queued) -> None:
         (self._journals if item.execution_id else self._others).put(item)

@@ -59,7 +59,10 @@ class Collided(JobFailed):
 
 
 class Lane:
-    """Its jobs are either of single executions, or any others. `chained` are workspaces whose chain has begun."""
+    """Its jobs are either of single executions, or any others. `chained` are workspaces whose chain has begun.
+
+    `has_company` says whether other processes write too.
+    """
 
     def __init__(
         self,
@@ -67,11 +70,13 @@ class Lane:
         connect: Callable[[WriteSession], Connection],
         report: Callable[[list[Outcome], list[Announcement]], None],
         chained: set[str],
+        has_company: Callable[[], bool] = lambda: False,
     ) -> None:
         self._session = session
         self._connect = connect
         self._report = report
         self._chained = chained
+        self._has_company = has_company
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
@@ -183,9 +188,10 @@ class Lane:
         return [(item, value, None) for item, value in zip(group, values, strict=True)], new_events
 
     def _open_pipeline(self, connection: Connection, group: list[Queued]) -> Pipeline:
-        is_progress = self._session.may_flush and all(item.is_progress for item in group)
-        opening = connection.get_execution_options().get("opening", READ_WRITE) if is_progress else ""
-        return Pipeline(raw(connection), self._chained, opening=opening)
+        """Without another process there is no one to hurry for."""
+        is_brief = self._session.may_flush and self._has_company() and all(item.is_progress for item in group)
+        opening = connection.get_execution_options().get("opening", READ_WRITE)
+        return Pipeline(raw(connection), self._chained, opening=opening, is_brief=is_brief)
 
     def _run_jobs(self, connection: Connection, group: list[Queued], pipeline: Pipeline | None) -> list[Any]:
         if len(group) > 1:

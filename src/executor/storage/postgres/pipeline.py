@@ -23,7 +23,6 @@ from executor.storage.postgres import sealed_events
 from executor.storage.postgres.url import driver
 
 READ_WRITE = "BEGIN"
-RELEASE = "SET LOCAL synchronous_commit = off"
 FLUSH = "SELECT pg_logical_emit_message(true, 'executor', '')"  # writes nothing but a note into the server's log
 READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 IDLE = 0  # libpq's: no transaction has begun
@@ -47,11 +46,12 @@ class Waiting:
 
 class Pipeline:
     """Of one transaction. `job` is the place of the job in its group that adds to it. `is_used` once any statement was
-    left here. With an `opening`, others may append to the chain while the server's disk writes this transaction."""
+    left here. If it is `brief`, others may append to the chain while the server's disk writes this transaction."""
 
-    def __init__(self, raw: Any, chained: set[str], *, opening: str = "") -> None:
+    def __init__(self, raw: Any, chained: set[str], *, opening: str = READ_WRITE, is_brief: bool = False) -> None:
         self._raw = raw
-        self._opening = opening
+        self._settings = opening.split("; ")[1:]
+        self._is_brief = is_brief
         self.chained = chained  # workspaces whose chain has begun
         self._waiting: list[Waiting] = []
         self._events: dict[str, list[dict[str, Any]]] = {}
@@ -107,24 +107,35 @@ class Pipeline:
 
     def commit(self) -> None:
         """Nothing is committed if any of it fails. It has ended only when the server's disk has it."""
-        ends = [self._raw.cursor() for _ in range(2 if self._opening and self._events else 1)]
+        committed = self._raw.cursor()
 
         def last() -> None:
             self._send_events(self._events)
-            if len(ends) > 1:
-                self._raw.cursor().execute(RELEASE)
-                ends[0].execute("COMMIT")
-                for statement in (*self._opening.split("; "), FLUSH):
-                    self._raw.cursor().execute(statement)
-            ends[-1].execute("COMMIT")
+            committed.execute("COMMIT")
+
+        if self._is_brief and self._events:
+            self._commit_briefly()
+            return
+        self.run(last)
+        check_commit(committed)
+
+    def _commit_briefly(self) -> None:
+        """A second transaction, in the same round trip, waits until the server's disk has both."""
+        committed, confirmed = self._raw.cursor(), self._raw.cursor()
+
+        def last() -> None:
+            self._send_events(self._events, briefly=True)
+            committed.execute("COMMIT AND CHAIN")
+            for statement in (*self._settings, FLUSH):
+                self._raw.cursor().execute(statement)
+            confirmed.execute("COMMIT")
 
         try:
             self.run(last)
-            for committed in ends:
-                if committed.statusmessage != "COMMIT":
-                    raise driver().InternalError(f"COMMIT was answered with {committed.statusmessage}")
+            check_commit(committed)
+            check_commit(confirmed)
         except driver().Error as error:
-            if ends[0].pgresult is not None and ends[0].statusmessage == "COMMIT":
+            if committed.pgresult is not None and committed.statusmessage == "COMMIT":
                 raise Unconfirmed from error
             raise
 
@@ -137,9 +148,14 @@ class Pipeline:
     def is_empty(self) -> bool:
         return not (self._waiting or self._events)
 
-    def _send_events(self, events: dict[str, list[dict[str, Any]]]) -> None:
+    def _send_events(self, events: dict[str, list[dict[str, Any]]], *, briefly: bool = False) -> None:
         for workspace_id in sorted(events):  # everyone locks chains in this order
-            sealed_events.send(self._raw, workspace_id, events[workspace_id])
+            sealed_events.send(self._raw, workspace_id, events[workspace_id], briefly=briefly)
+
+
+def check_commit(cursor: Any) -> None:
+    if cursor.statusmessage != "COMMIT":
+        raise driver().InternalError(f"COMMIT was answered with {cursor.statusmessage}")
 
 
 def is_idle(raw: Any) -> bool:
