@@ -20,6 +20,7 @@ from pathlib import Path
 
 from cluster_proofs.decisions import prove_decisions
 from cluster_proofs.faults import Faults
+from cluster_proofs.journals import Load, measure_journals
 from cluster_proofs.measure import measure
 from cluster_proofs.skew import skew_clocks
 from tests.chaos.test_chaos import CODE, Human, judge, statuses
@@ -167,6 +168,12 @@ def main() -> int:
     parser.add_argument(
         "--decisions", type=int, metavar="COUNT", help="only approve, deny and expire so many at once on 3 replicas"
     )
+    parser.add_argument(
+        "--journals", type=int, metavar="ROUNDS", help="only measure 1, 2 and 4 processes that journal in one workspace"
+    )
+    parser.add_argument(
+        "--commit-ms", type=float, default=0.0, help="with --journals: by which the server's commits take longer"
+    )
     given = parser.parse_args()
     if given.pgbouncer and (given.standby or given.namespaces):
         parser.error("--pgbouncer goes with neither --standby nor --namespaces")
@@ -176,6 +183,10 @@ def main() -> int:
     root = Path(tempfile.mkdtemp(prefix="executor-cluster-"))
     if given.measure:
         print(json.dumps(measure(root, given.measure), indent=2))
+        return 0
+    if given.journals:
+        load = Load(seconds=3.0, at_once=given.at_once, calls=5)
+        print(json.dumps(measure_journals(given.journals, load, commit_ms=given.commit_ms), indent=2))
         return 0
     if given.decisions:
         print(json.dumps(prove_decisions(root, given.decisions, given.seed), indent=2))

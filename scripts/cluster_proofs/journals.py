@@ -1,7 +1,8 @@
 """What several processes cost each other when they journal calls: all in one workspace, or each in its own.
 
 Those of one workspace meet at the head of its audit log; those of several meet only at the server's disk. The two take
-turns, so that a busy machine slows both down alike. No sandbox runs and nothing is sent: only the journal is written.
+turns, so that a busy machine slows both down alike. No sandbox runs and nothing is sent: only the journal is written,
+on a server with `fsync`. `shareOfTime` says what the sessions of the processes waited for.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from benchmarks.processes import cpu_seconds
 
 from executor.execution.journal.journal import Journal
 from executor.storage.database import Database
-from executor.storage.executions import event_chain, executions
+from executor.storage.executions import event_chain
 from executor.storage.identity import tenancy, workspaces
 from executor.storage.identity.tenancy import Tenancy
 from executor.storage.postgres import lane
@@ -41,6 +42,15 @@ WAITS = (
 FLUSHES = "SELECT wal_sync FROM pg_stat_wal"
 REPORT_SECONDS = 1.1
 WARM_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Load:
+    """Of each process: executions at once, of so many calls each."""
+
+    seconds: float
+    at_once: int
+    calls: int
 
 
 @dataclass
@@ -69,26 +79,26 @@ class Round:
 
 
 def measure_journals(
-    rounds: int, seconds: float, at_once: int, *, disk_ms: float = 0.0, processes: Sequence[int] = PROCESSES
+    rounds: int, load: Load, *, commit_ms: float = 0.0, processes: Sequence[int] = PROCESSES
 ) -> dict[str, Any]:
-    """`disk_ms` is what each flush of the log takes longer, as with a slower disk or a synchronous standby."""
+    """`commit_ms` is what a commit takes longer, as with a distant synchronous standby. Commits share that time."""
     server = postgres.Server()
     try:
         server.stop()
         server.settings = ("max_connections=200", "listen_addresses=", "fsync=on")
-        if disk_ms:
-            server.settings += (f"commit_delay={int(disk_ms * 1000)}", "commit_siblings=0")
+        if commit_ms:
+            server.settings += (f"commit_delay={int(commit_ms * 1000)}", "commit_siblings=0")
         server.start()
         url = server.url(server.create_migrated())
         with members(url, max(processes)) as pipes:
             places = asyncio.run(prepare(url, max(processes)))
-            run(server, url, pipes, places, WARM_SECONDS, at_once)
+            run(server, url, pipes, places, replace(load, seconds=WARM_SECONDS))
             found = {(count, shape): list[Round]() for count in processes for shape in SHAPES}
             for turn in range(rounds):
                 for count in processes:
                     for shape in SHAPES[:: 1 if turn % 2 else -1]:
                         chosen = places[:1] * count if shape == "one" else places[:count]
-                        found[count, shape].append(run(server, url, pipes[:count], chosen, seconds, at_once))
+                        found[count, shape].append(run(server, url, pipes[:count], chosen, load))
             problems = asyncio.run(verify(url, places))
     finally:
         server.remove()
@@ -116,15 +126,13 @@ def total(rounds: Sequence[Round]) -> Round:
     return whole
 
 
-def run(
-    server: postgres.Server, url: str, pipes: Sequence[Pipe], places: Sequence[Tenancy], seconds: float, at_once: int
-) -> Round:
+def run(server: postgres.Server, url: str, pipes: Sequence[Pipe], places: Sequence[Tenancy], load: Load) -> Round:
     assert server.process is not None
     found, root = Round(), server.process.pid
     with psycopg.connect(url, autocommit=True) as watcher:
         flushes, before, began = count_flushes(watcher), cpu_seconds(root), time.perf_counter()
         for pipe, place in zip(pipes, places, strict=True):
-            pipe.send((place, seconds, at_once))
+            pipe.send((place, load.seconds, load.at_once, load.calls))
         while not all(pipe.poll() for pipe in pipes):
             found.waits.update(f"{kind}:{name}" if name else kind for kind, name in watcher.execute(WAITS))
             found.samples += 1
@@ -198,23 +206,26 @@ async def _serve(url: str, pipe: Pipe) -> None:
     try:
         while True:
             commits.clear()
-            place, seconds, at_once = await asyncio.to_thread(pipe.recv)
+            place, seconds, at_once, most = await asyncio.to_thread(pipe.recv)
             began, ends = time.process_time(), time.monotonic() + seconds
-            counts = await asyncio.gather(*(journal_until(database, place, ends) for _ in range(at_once)))
+            counts = await asyncio.gather(*(journal_until(database, place, ends, most) for _ in range(at_once)))
             pipe.send((sum(counts), commits.total(), time.process_time() - began))
     except EOFError:
         await database.close()
 
 
-async def journal_until(database: Database, local: Tenancy, ends: float) -> int:
-    """One execution after another would only add submissions: one makes all calls, each with the answer before it."""
-    execution = replace(an_execution(local), status="running")
-    await database.write(lambda c: executions.insert(c, execution))
-    journal, seq = Journal(database, execution), 0
+async def journal_until(database: Database, local: Tenancy, ends: float, most: int) -> int:
+    """One execution after another, of `most` calls each. An answer travels with the next call, or with the end."""
+    total = 0
     while time.monotonic() < ends:
-        seq += 1
-        journal.propose([a_call(execution, seq)], [], 0)
-        await journal.durable()
-        journal.answer([replace(a_call(execution, seq), state="succeeded", result="1", done_seq=seq, done_ms=1)])
-    await journal.durable()
-    return seq
+        execution, seq = replace(an_execution(local), status="running"), 0
+        journal = Journal(database, execution)
+        journal.create()
+        while seq < most and time.monotonic() < ends:
+            seq += 1
+            journal.propose([a_call(execution, seq)], [], 0)
+            await journal.durable()
+            journal.answer([replace(a_call(execution, seq), state="succeeded", result="1", done_seq=seq, done_ms=1)])
+        await journal.finish("completed", "1", None, 1)
+        total += seq
+    return total

@@ -169,8 +169,12 @@ async def read_events(
     job = partial(
         events.after, workspace_id=by.workspace_id, execution_id=execution_id, types=types, after=after, limit=limit
     )
-    return await (database.read(job) if execution_id is None else _read(database, by, execution_id, job))
+    found = await (database.read(job) if execution_id is None else _read(database, by, execution_id, job))
+    await database.flush()
+    return found
 
 
 async def newest_event(database: Database, by: Actor) -> int:
-    return await database.read(lambda c: events.newest(c, by.workspace_id))
+    found = await database.read(lambda c: events.newest(c, by.workspace_id))
+    await database.flush()
+    return found

@@ -34,7 +34,9 @@ async def search(
 
 async def verify(database: Database, by: Actor, noted: tuple[int, str] | None) -> Report:
     """Check the chain of all events. It must still contain the head that was `noted` elsewhere."""
-    return await database.scan(lambda c: event_chain.verify(c, by.workspace_id, noted))
+    report = await database.scan(lambda c: event_chain.verify(c, by.workspace_id, noted))
+    await database.flush()
+    return report
 
 
 async def export(database: Database, by: Actor, *, after: int, limit: int | None) -> AsyncIterator[list[Event]]:

@@ -64,6 +64,7 @@ class Queued:
     job: Job
     future: asyncio.Future[Any]
     execution_id: str = ""
+    is_progress: bool = False
 
 
 class Database:
@@ -90,16 +91,24 @@ class Database:
         """As people say it: `SQLite 3.40.1`."""
         return f"SQLite {self.engine.dialect.dbapi.sqlite_version}"  # type: ignore[union-attr]  # it is connected
 
-    def write(self, job: Callable[[Connection], T], *, execution_id: str = "") -> asyncio.Future[T]:
-        """Queue a job at once; the future ends after its commit. `execution_id` is the only one whose row it locks."""
+    def write(
+        self, job: Callable[[Connection], T], *, execution_id: str = "", is_progress: bool = False
+    ) -> asyncio.Future[T]:
+        """Queue a job at once; the future ends after its commit. `execution_id` is the only one whose row it locks.
+
+        With `is_progress`, others may read it a moment before it is durable: `flush` is for those who show it.
+        """
         future: asyncio.Future[T] = self._loop.create_future()
         if self._closed:
             future.set_exception(StorageError("the database is closed", hint="start the daemon again"))
         elif self.damage is not None:
             future.set_exception(again(self.damage))
         else:
-            self._enqueue(Queued(job, future, execution_id))
+            self._enqueue(Queued(job, future, execution_id, is_progress))
         return future
+
+    async def flush(self) -> None:
+        """When this ends, everything that was read before is durable. On SQLite it always is."""
 
     def _start_writing(self) -> None:
         self._writer = threading.Thread(target=self._write_forever, name="writer", daemon=True)

@@ -172,7 +172,10 @@ class Tail:
     async def read(self, after: int) -> list[Event]:
         workspace_id, execution_id = self._key
         read = partial(events.after, workspace_id=workspace_id, execution_id=execution_id, after=after, limit=PAGE)
-        return await self._database.read(read)
+        found = await self._database.read(read)
+        if found:
+            await self._database.flush()
+        return found
 
     async def _run(self) -> None:
         try:
@@ -180,6 +183,7 @@ class Tail:
             self.floor = last = await self._database.read(
                 lambda c: events.newest(c, workspace_id, execution_id=execution_id)
             )
+            await self._database.flush()
             self._begin()
             while True:
                 await self._news()

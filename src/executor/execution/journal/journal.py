@@ -77,6 +77,7 @@ class Journal:
         self._unborn = False
         self._birth: asyncio.TimerHandle | None = None
         self._held: list[Job] = []
+        self._is_progress = True
         self._happened: Happened = []
         self._pending: list[asyncio.Future[Any]] = []
         self._guarded: Guarded | None = None
@@ -149,6 +150,7 @@ class Journal:
 
         happened = [event for call in proposed if (event := call_event(call))]
         happened += [interaction_event("requested", interaction) for interaction in asked]
+        self._is_progress = self._is_progress and not asked
         self._hold_guarded(job, happened, guard)
 
     def answer(self, answered: Sequence[Call]) -> None:
@@ -159,7 +161,7 @@ class Journal:
                 segments.note_progress(c, self._execution.id)
 
         attempts, self._attempts = self._attempts, 0
-        self._hold(job, [event for call in answered if (event := call_event(call))])
+        self._hold_progress(job, [event for call in answered if (event := call_event(call))])
 
     def _keep(self, c: Connection, call: Call) -> Call:
         if call.result is None or not is_large(call.result, self._inline_bytes) or call.path.startswith(OWN):
@@ -288,6 +290,7 @@ class Journal:
             return None
         execution, born_now, jobs, happened = self._execution, self._unborn, self._held, self._happened
         guarded, self._guarded = self._guarded, None
+        is_progress, self._is_progress = self._is_progress and not born_now, True
         self._unborn, self._held, self._happened = False, [], []
         if born_now and self._birth is not None:
             self._birth.cancel()
@@ -305,7 +308,7 @@ class Journal:
             if happened or more:
                 events.append_all(c, execution.workspace_id, execution.id, [*happened, *more], by=execution)
 
-        written = self._database.write(whole, execution_id=execution.id)
+        written = self._database.write(whole, execution_id=execution.id, is_progress=is_progress)
         written.add_done_callback(look_at)
         self._pending.append(written)
         return written
@@ -331,6 +334,11 @@ class Journal:
         return began, await self._database.write(job, execution_id=execution.id)
 
     def _hold(self, job: Job, happened: Happened) -> None:
+        self._is_progress = False
+        self._hold_progress(job, happened)
+
+    def _hold_progress(self, job: Job, happened: Happened) -> None:
+        """What may be read by others a moment before it is durable: nothing is accepted, requested or ended by it."""
         self._held.append(job)
         self._happened += happened
 
@@ -339,7 +347,7 @@ class Journal:
         where it is. The lock on the execution comes first, so the comparison sees all that was committed before."""
         self.moved = None
         if guard is None:
-            self._hold(job, happened)
+            self._hold_progress(job, happened)
         else:
             self._guarded = Guarded(guard, job, happened)
 

@@ -23,7 +23,7 @@ from executor.storage.postgres.engine import local_settings
 from executor.storage.postgres.failures import CANCELLED, is_lost, sqlstate
 from executor.storage.postgres.lane import Lane, Outcome
 from executor.storage.postgres.ownership import WriteSession
-from executor.storage.postgres.pipeline import READ_ONLY
+from executor.storage.postgres.pipeline import FLUSH, READ_ONLY, Pipeline
 from executor.storage.postgres.processes import Processes
 from executor.storage.postgres.url import TRANSACTION
 
@@ -38,8 +38,8 @@ class PostgresDatabase(Database):
     def __init__(self, engine: Engine, session: WriteSession, processes: Processes) -> None:
         self._first_session = session
         self._opening = f"{READ_ONLY}; SELECT {local_settings(TRANSACTION)}" if session.is_pooled else READ_ONLY
+        self.processes: Processes = processes
         super().__init__(engine)
-        self.processes = processes
 
     @property
     def version(self) -> str:
@@ -68,13 +68,20 @@ class PostgresDatabase(Database):
                 raise took_too_long(seconds) from error
             raise
 
+    async def flush(self) -> None:
+        if self._first_session.may_flush:  # else no process writes what is not durable yet
+            await self.write(_flush, execution_id="flush", is_progress=True)
+
     def _compact(self) -> None:
         """Nothing to do: VACUUM is the server's, and old versions of rows stay in its log and its backups."""
 
     def _start_writing(self) -> None:
         chained: set[str] = set()
         self._others = Lane(self._first_session, self._connect_writer, self._report, chained)
-        self._journals = Lane(self._first_session.another(), self._connect_writer, self._report, chained)
+        journals, processes = self._first_session.another(), self.processes
+        self._journals = Lane(
+            journals, self._connect_writer, self._report, chained, has_company=lambda: processes.has_company
+        )
 
     def _enqueue(self, item: Queued) -> None:
         (self._journals if item.execution_id else self._others).put(item)
@@ -107,3 +114,12 @@ class PostgresDatabase(Database):
                     raise
             time.sleep(pause)
             pause = min(LONGEST_PAUSE, pause * 2)
+
+
+def _flush(c: Connection) -> None:
+    """The server writes its log in order: what comes after all that was read takes that along."""
+    pipeline: Pipeline | None = c.info.get("pipeline")
+    if pipeline is not None:
+        pipeline.add(FLUSH, {})
+    else:
+        c.exec_driver_sql(FLUSH)

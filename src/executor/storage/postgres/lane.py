@@ -27,7 +27,7 @@ from executor.storage.executions.event_chain import Heads
 from executor.storage.executions.guards import Moved
 from executor.storage.postgres.failures import LOST_WORDS, is_lost, storage_error
 from executor.storage.postgres.ownership import WriteSession, raw
-from executor.storage.postgres.pipeline import Pipeline
+from executor.storage.postgres.pipeline import READ_WRITE, Pipeline, Unconfirmed
 from executor.storage.postgres.url import driver
 from executor.storage.prepared_statements import Prepared
 from executor.storage.tables.core import executions
@@ -59,7 +59,10 @@ class Collided(JobFailed):
 
 
 class Lane:
-    """Its jobs are either of single executions, or any others. `chained` are workspaces whose chain has begun."""
+    """Its jobs are either of single executions, or any others. `chained` are workspaces whose chain has begun.
+
+    `has_company` says whether other processes write too.
+    """
 
     def __init__(
         self,
@@ -67,11 +70,13 @@ class Lane:
         connect: Callable[[WriteSession], Connection],
         report: Callable[[list[Outcome], list[Announcement]], None],
         chained: set[str],
+        has_company: Callable[[], bool] = lambda: False,
     ) -> None:
         self._session = session
         self._connect = connect
         self._report = report
         self._chained = chained
+        self._has_company = has_company
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
@@ -156,7 +161,7 @@ class Lane:
         """`together`, statements whose results can wait share round trips. Whatever fails then is run again without, so
         that a job finds out at the statement that failed."""
         connection = self._connect(self._session)
-        pipeline = Pipeline(raw(connection), self._chained) if together else None
+        pipeline = self._open_pipeline(connection, group) if together else None
         new_events: list[Announcement] = []
         heads = Heads()
         connection.info.update(new_events=new_events, chains=heads, pipeline=pipeline)
@@ -172,8 +177,8 @@ class Lane:
             raise_undone(error, pipeline, alone=len(group) == 1)
         try:
             transaction.commit()
-        except DBAPIError as error:
-            if is_lost(error):
+        except (DBAPIError, Unconfirmed) as error:
+            if isinstance(error, Unconfirmed) or is_lost(error):
                 raise CommitUnknown(
                     "the connection to PostgreSQL was lost while a change was saved; whether it was is unknown",
                     hint="look at what is there before you try again",
@@ -181,6 +186,12 @@ class Lane:
             roll_back(transaction)
             raise_undone(error, pipeline, alone=len(group) == 1)
         return [(item, value, None) for item, value in zip(group, values, strict=True)], new_events
+
+    def _open_pipeline(self, connection: Connection, group: list[Queued]) -> Pipeline:
+        """Without another process there is no one to hurry for."""
+        is_brief = self._session.may_flush and self._has_company() and all(item.is_progress for item in group)
+        opening = connection.get_execution_options().get("opening", READ_WRITE)
+        return Pipeline(raw(connection), self._chained, opening=opening, is_brief=is_brief)
 
     def _run_jobs(self, connection: Connection, group: list[Queued], pipeline: Pipeline | None) -> list[Any]:
         if len(group) > 1:

@@ -55,6 +55,7 @@ _DURABLY = (
 )
 _LOCK = f"pg_advisory_xact_lock_shared({LOCK}, hashtext(current_schema()))"
 _POOLED_OPENING = f"{READ_WRITE}; SELECT {_LIMITS}, {_DURABLY.format('true')}, {_LOCK}"
+_MAY_FLUSH = sa.text("SELECT has_function_privilege('pg_logical_emit_message(boolean, text, text)', 'EXECUTE')")
 _REVISION = sa.select(migrate.VERSION.c.version_num)
 _IS_HELD = sa.text(
     "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND classid = :lock AND granted AND pid = :session"
@@ -79,6 +80,7 @@ class WriteSession:
         self._connection: Connection | None = None
         self._raw: list[Any] = []
         self._usable: str | None = migrate.HEAD
+        self.may_flush = False
 
     @property
     def is_pooled(self) -> bool:
@@ -94,6 +96,8 @@ class WriteSession:
         if self._connection is None:
             try:
                 self._connection = self._connect()
+                self.may_flush = bool(self._connection.execute(_MAY_FLUSH).scalar())
+                self._connection.commit()
             except DBAPIError as error:
                 raise storage_error(error) from error
         return self._connection

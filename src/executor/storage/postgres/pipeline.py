@@ -4,7 +4,8 @@
 goes out with the next one whose result is needed, or before the COMMIT; then what came back is checked. Each statement
 still sees all that was committed before it began, so one behind a lock sees what the lock waited for.
 
-Events go out last, with the COMMIT itself: the lock on their chain is held for no round trip at all.
+Events go out last, with the COMMIT itself: the lock on their chain is held for no round trip at all. Where only calls
+progress, it is not even held until the server's disk has them: see docs/decisions/audit-chain.md.
 """
 
 from __future__ import annotations
@@ -22,9 +23,14 @@ from executor.storage.postgres import sealed_events
 from executor.storage.postgres.url import driver
 
 READ_WRITE = "BEGIN"
+FLUSH = "SELECT pg_logical_emit_message(true, 'executor', '')"  # writes nothing but a note into the server's log
 READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 IDLE = 0  # libpq's: no transaction has begun
 Check = Callable[[Any], None]
+
+
+class Unconfirmed(Exception):
+    """It is committed, but the server's disk may not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +46,12 @@ class Waiting:
 
 class Pipeline:
     """Of one transaction. `job` is the place of the job in its group that adds to it. `is_used` once any statement was
-    left here."""
+    left here. If it is `brief`, others may append to the chain while the server's disk writes this transaction."""
 
-    def __init__(self, raw: Any, chained: set[str]) -> None:
+    def __init__(self, raw: Any, chained: set[str], *, opening: str = READ_WRITE, is_brief: bool = False) -> None:
         self._raw = raw
+        self._settings = opening.split("; ")[1:]
+        self._is_brief = is_brief
         self.chained = chained  # workspaces whose chain has begun
         self._waiting: list[Waiting] = []
         self._events: dict[str, list[dict[str, Any]]] = {}
@@ -98,16 +106,38 @@ class Pipeline:
         self.run(last)
 
     def commit(self) -> None:
-        """Nothing is committed if any of it fails."""
+        """Nothing is committed if any of it fails. It has ended only when the server's disk has it."""
         committed = self._raw.cursor()
 
         def last() -> None:
             self._send_events(self._events)
             committed.execute("COMMIT")
 
+        if self._is_brief and self._events:
+            self._commit_briefly()
+            return
         self.run(last)
-        if committed.statusmessage != "COMMIT":
-            raise driver().InternalError(f"COMMIT was answered with {committed.statusmessage}")
+        check_commit(committed)
+
+    def _commit_briefly(self) -> None:
+        """A second transaction, in the same round trip, waits until the server's disk has both."""
+        committed, confirmed = self._raw.cursor(), self._raw.cursor()
+
+        def last() -> None:
+            self._send_events(self._events, briefly=True)
+            committed.execute("COMMIT AND CHAIN")
+            for statement in (*self._settings, FLUSH):
+                self._raw.cursor().execute(statement)
+            confirmed.execute("COMMIT")
+
+        try:
+            self.run(last)
+            check_commit(committed)
+            check_commit(confirmed)
+        except driver().Error as error:
+            if committed.pgresult is not None and committed.statusmessage == "COMMIT":
+                raise Unconfirmed from error
+            raise
 
     @property
     def blamed_job(self) -> int:
@@ -118,9 +148,14 @@ class Pipeline:
     def is_empty(self) -> bool:
         return not (self._waiting or self._events)
 
-    def _send_events(self, events: dict[str, list[dict[str, Any]]]) -> None:
+    def _send_events(self, events: dict[str, list[dict[str, Any]]], *, briefly: bool = False) -> None:
         for workspace_id in sorted(events):  # everyone locks chains in this order
-            sealed_events.send(self._raw, workspace_id, events[workspace_id])
+            sealed_events.send(self._raw, workspace_id, events[workspace_id], briefly=briefly)
+
+
+def check_commit(cursor: Any) -> None:
+    if cursor.statusmessage != "COMMIT":
+        raise driver().InternalError(f"COMMIT was answered with {cursor.statusmessage}")
 
 
 def is_idle(raw: Any) -> bool:

@@ -36,7 +36,7 @@ _DECLARE_DEAD = (
     "UPDATE workers SET dead_at = clock_timestamp() WHERE dead_at IS NULL AND id != %s"
     " AND seen_at < clock_timestamp() - make_interval(secs => lease_seconds)"
 )
-_FIRST = "SELECT min(id) FROM workers WHERE dead_at IS NULL"
+_LIVING = "SELECT min(id), count(*) FROM workers WHERE dead_at IS NULL"
 _OTHERS = "SELECT id FROM workers WHERE dead_at IS NULL AND id != %s LIMIT 1"
 _LEAVE = "UPDATE workers SET dead_at = clock_timestamp() WHERE id = %s"
 _FORGET = (
@@ -65,6 +65,7 @@ def place_of(lock_file: Path) -> str:
 
 class Processes:
     """`id` is this process's own. `leads` while it is the first of those that live: scheduled work is its own then.
+    `has_company` unless it was the only one when it last looked.
 
     `on_lost` is called with the id that was declared dead; by then this process has another one.
     """
@@ -73,6 +74,7 @@ class Processes:
         self._url = url
         self.id = ""
         self.leads = False
+        self.has_company = True
         self.on_lost: Callable[[str], None] = lambda owner: None
         self._deadline = 0.0
         self._steady_since = 0.0
@@ -148,8 +150,8 @@ class Processes:
         # After an outage of the server everyone was silent: all of them get the time to speak again.
         if began - self._steady_since >= self._lease:
             self._execute(_DECLARE_DEAD, self.id)
-        first = self._execute(_FIRST)
-        self.leads = first is not None and first[0] == self.id
+        first, count = self._execute(_LIVING)
+        self.leads, self.has_company = first == self.id, count > 1
 
     def _execute(self, statement: str, *values: Any) -> Any:
         cursor = self._connect().execute(statement, values)
