@@ -65,7 +65,7 @@ async def test_what_is_missing_is_added_once(database: Database) -> None:
 
 async def test_every_table_below_a_workspace_carries_its_workspace() -> None:
     above = {"accounts", "organizations", "members", "workspaces", "invitations", "sign_ins", "data_keys", "policies"}
-    above |= {"workers", "guards"}
+    above |= {"workers", "guards", "object_prefixes"}
     for table in metadata.tables.values():
         if table.name not in above:
             assert "workspace_id" in table.c, table.name

@@ -108,7 +108,7 @@ class Logins:
         if client is None or not client.secret:
             raise OAuthFailed(
                 "client credentials need a client with a secret or a private key",
-                hint="pass its `clientId`, then enter its secret; `--key-file` for a private key",
+                hint="pass its `clientId`, then enter its secret or private key",
             )
         granted = await request_client_credentials(self._http, terms, client)
         done = await self._database.write(
