@@ -211,19 +211,7 @@ class Database:
 
     def _next_group(self) -> list[Queued] | None:
         first = self._queue.get()
-        if first is None:
-            return None
-        group = [first]
-        while len(group) < GROUP:
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if item is None:
-                self._queue.put(None)
-                break
-            group.append(item)
-        return group
+        return take_waiting(self._queue, first, GROUP) if first is not None else None
 
     def _commit(self, connection: Connection, group: list[Queued]) -> None:
         new_events: list[Announcement] = []
@@ -260,6 +248,21 @@ class Database:
                 item.future.set_result(value)
             else:
                 item.future.set_exception(error)
+
+
+def take_waiting(items: queue.SimpleQueue[Queued | None], first: Queued, most: int) -> list[Queued]:
+    """What is queued behind `first` and can share its commit. The mark of the end stays for the next look."""
+    group = [first]
+    while len(group) < most:
+        try:
+            item = items.get_nowait()
+        except queue.Empty:
+            break
+        if item is None:
+            items.put(None)
+            break
+        group.append(item)
+    return group
 
 
 def note_commit(began: float, writes: int) -> None:

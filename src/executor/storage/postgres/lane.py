@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from executor.errors import Collision, CommitUnknown, StorageError
 from executor.model.event import Announcement
-from executor.storage.database import Queued, note_commit
+from executor.storage.database import Queued, note_commit, take_waiting
 from executor.storage.executions.event_chain import Heads
 from executor.storage.executions.guards import Moved
 from executor.storage.postgres.failures import LOST_WORDS, is_lost, storage_error
@@ -106,17 +106,7 @@ class Lane:
         first = self._queue.get()
         if first is None:
             return None
-        group = [first]
-        while first.execution_id and len(group) < GROUP:
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if item is None:
-                self._queue.put(None)
-                break
-            group.append(item)
-        return group
+        return take_waiting(self._queue, first, GROUP if first.execution_id else 1)
 
     def _write_group(self, group: list[Queued]) -> tuple[list[Outcome], list[Announcement]]:
         """In their order. If one fails, those before it and those after it still share a transaction each."""
