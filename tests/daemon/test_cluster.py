@@ -154,6 +154,29 @@ def accept(apis: list[Daemon], body: Any, key: str) -> Any:
     return None
 
 
+def test_a_limit_counts_over_all_processes_also_while_a_worker_is_killed(cluster: Cluster) -> None:
+    """However often one looks, no more than two run, and all of them end."""
+    first, second = cluster.apis
+    owned = "SELECT count(*) FROM executions WHERE owner != ''"
+    wait_for(lambda: cluster.query(owned) == [(0,)])
+    first.request("PATCH", "/v1/limits/actors/operator", {"running": 2})
+    code = "await new Promise((done) => setTimeout(done, 700)); return 1"
+    submitted = [submit(api, code)["executionId"] for api in (first, second) * 4]
+    wait_for(lambda: cluster.query(owned) == [(2,)])
+    cluster.workers[0].kill()
+    seen: list[int] = []
+
+    def have_ended() -> bool:
+        seen.append(cluster.query(owned)[0][0])
+        if len(seen) == 3:
+            cluster.start_member(cluster.workers[0])
+        return all(outcome(second, one, 0)["status"] == "completed" for one in submitted)
+
+    wait_for(have_ended, "all of them end", seconds=240)
+    assert max(seen) <= 2
+    first.request("PATCH", "/v1/limits/actors/operator", {"running": None})
+
+
 def test_faults_lose_nothing_double_nothing_and_falsify_nothing(
     cluster: Cluster, upstream: tuple[str, Path], server: postgres.Server
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from executor.execution.backlog import STANDBY, Backlog, Waiting
 from executor.execution.use_limits import LimitsInForce, Running
 from executor.model.fairness import Lane
+from executor.model.use_limits import Bounds, ChosenLimits, UseLimits
 from executor.settings import Settings
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
@@ -44,6 +46,26 @@ def test_what_was_cancelled_is_passed_over() -> None:
         backlog.forget(one)
     backlog.leave(LANE)
     assert taken[STANDBY:] == [str(STANDBY + 2)] and backlog.get(str(STANDBY)) is None
+
+
+def test_those_that_a_limit_holds_back_are_taken_up_by_priority_and_weight() -> None:
+    limits = LimitsInForce(None, None, Bounds(workspace=UseLimits(running=1)))  # type: ignore[arg-type]
+    limits._chosen = {("ws", "heavy"): ChosenLimits(weight=3)}
+    running, taken = Running(limits), list[Lane]()
+    backlog = Backlog(lambda waiting: taken.append(waiting.lane), running)
+    for number in range(400):
+        for lane in (Lane("heavy", "typescript", "ws"), Lane("light", "typescript", "ws")):
+            backlog.put(Waiting(f"{lane.actor_id}{number}", lane))
+    backlog.put(Waiting("urgent", Lane("light", "typescript", "ws", 0)))
+    assert len(taken) == 1
+    for number in range(400):
+        running.remove(taken[-1])
+        backlog.leave(taken[-1])
+        backlog.feed_workspace("ws")
+        assert len(taken) == number + 2
+    assert taken[1].rank == 0
+    counted = Counter(lane.actor_id for lane in taken[2:])
+    assert 240 < counted["heavy"] < 360
 
 
 @pytest.fixture

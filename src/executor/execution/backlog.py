@@ -82,7 +82,12 @@ class Backlog:
 
     def leave(self, lane: Lane) -> None:
         self._standby.remove(lane)
-        self._feed(lane)
+        if lane not in self._lanes:
+            return
+        if self._running.bounds(lane).is_bound:
+            self.feed_workspace(lane.workspace_id)
+        else:
+            self._feed(lane)
 
     def forget(self, waiting: Waiting) -> None:
         """It runs now, or never will."""
