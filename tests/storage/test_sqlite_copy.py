@@ -44,6 +44,7 @@ async def fill(path: Path) -> None:
             executions.insert(c, execution)
             calls.insert(c, [a_call(execution, seq) for seq in range(1, 40)])
             artifacts.add(c, an_artifact(execution.id, local), CONTENT)
+            artifacts.add(c, an_artifact(execution.id, local, name="in-the-store.bin", object_key="ws/key"), CONTENT)
             events.append(c, local.workspace.id, "execution.created", {"n": "a\0b"}, execution.id)
 
         await database.write(write)
@@ -89,6 +90,8 @@ async def test_a_copy_has_every_row_and_a_whole_audit_log(source: Path, server: 
     assert rows_in(server) == rows_of(open_engine(source))
     database = await server.open()
     local = await database.write(tenancy.provision)
+    found = await database.read(lambda c: artifacts.page(c, local.workspace.id))
+    assert {one.object_key for one in found} == {None, "ws/key"}
     await database.write(lambda c: events.append(c, local.workspace.id, "later", {}))
     report = await database.read(lambda c: event_chain.verify(c, local.workspace.id))
     assert (report.problem, report.events) == ("", 4)

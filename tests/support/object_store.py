@@ -81,6 +81,7 @@ class FaultyProxy:
         self._server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         self.requests: list[str] = []
+        self._awaited: tuple[int, Callable[[], None]] | None = None
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
@@ -95,6 +96,10 @@ class FaultyProxy:
 
         self._loop.call_soon_threadsafe(change)
         assert done.wait(60)
+
+    def on_request(self, number: int, act: Callable[[], None]) -> None:
+        """Once, when the request of that number arrives, before it is passed on."""
+        self._awaited = number, act
 
     def close(self) -> None:
         self.fail("refuse")
@@ -150,7 +155,10 @@ class FaultyProxy:
             to_writer.transport.abort()
 
     def _note(self, data: bytes) -> bytes:
-        self.requests += [line.decode() for line in re.findall(rb"^(?:GET|PUT|POST|HEAD|DELETE) /\S* HTTP", data, re.M)]
+        for line in re.findall(rb"^(?:GET|PUT|POST|HEAD|DELETE) /\S* HTTP", data, re.M):
+            self.requests.append(line.decode())
+            if self._awaited is not None and len(self.requests) == self._awaited[0]:
+                self._awaited[1]()
         return data
 
     async def _pump(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 
+from executor.daemon.wiring import artifacts as wiring
 from executor.execution.artifacts import access
 from executor.execution.artifacts.contents import Contents
 from executor.execution.artifacts.objects import maintenance
@@ -20,6 +22,8 @@ from tests.execution.artifacts.conftest import Shelf, open_shelf
 from tests.execution.artifacts.test_contents import CONTENT
 from tests.storage.test_artifacts import pieces
 from tests.storage.test_contract import a_call
+from tests.support.conditions import until
+from tests.support.object_store import FaultyProxy
 
 TEXT = ("é" * 700_000).encode()
 
@@ -152,6 +156,29 @@ async def test_a_crash_between_both_tokens_does_not_lock_the_database_out(
     await shelf.database.write(lambda c: objects.save_token(c, where, "new", present))
     await age(shelf, monkeypatch)
     assert await claim(shelf.contents, store_of(shelf))
+
+
+async def test_only_the_process_that_leads_maintains_the_store(
+    object_shelf: Shelf, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring, "FIRST_SECONDS", 0)
+    monkeypatch.setattr(wiring, "MAINTENANCE_SECONDS", 0.01)
+    asked = 0
+
+    class Others:
+        @property
+        def leads(self) -> bool:
+            nonlocal asked
+            asked += 1
+            return asked > 3
+
+    monkeypatch.setattr(object_shelf.database, "processes", Others())
+    before = len(proxy.requests)
+    task = asyncio.create_task(wiring.maintain_objects(object_shelf.contents))
+    await until(lambda: asked == 3)
+    assert len(proxy.requests) == before
+    await until(lambda: len(proxy.requests) > before)
+    task.cancel()
 
 
 async def test_keys_can_not_be_guessed_and_workspaces_never_share_one(object_shelf: Shelf) -> None:

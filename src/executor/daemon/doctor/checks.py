@@ -97,7 +97,7 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
     """From inside the daemon; off the event loop, since some of it takes a while."""
     import asyncio
 
-    from executor.daemon.doctor.objects import check_newest
+    from executor.daemon.doctor.objects import check_stored
     from executor.daemon.doctor.telemetry import check_exports
 
     found = await asyncio.to_thread(examine_installation, executor.settings)
@@ -106,7 +106,7 @@ async def daemon_checks(executor: Executor) -> list[dict[str, str]]:
         check_variables(os.environ),
         *found,
         *check_exports(executor),
-        *await check_newest(executor),
+        *await check_stored(executor),
     ]
     return [check.to_dict() for check in inside]
 

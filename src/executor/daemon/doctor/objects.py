@@ -70,16 +70,16 @@ async def _try_rights(store: Objects, key: str) -> AsyncIterator[tuple[str, bool
     yield "delete", await store.read_small(key) is None
 
 
-async def check_newest(executor: Executor) -> list[Check]:
+async def check_stored(executor: Executor) -> list[Check]:
     """From inside the daemon: whether this store is the one that has the objects."""
     from executor.storage.executions import objects
 
-    newest = await executor.database.read(objects.find_newest)
-    if newest is None:
+    one = await executor.database.read(objects.find_any)
+    if one is None:
         return []
     hint = "set artifacts_url as it was when they were stored, or restore the bucket"
     try:
-        await executor.contents.read(newest, 0, min(newest.size, len(CONTENT)))
+        await executor.contents.read(one, 0, min(one.size, len(CONTENT)))
     except ArtifactUnavailable as error:
-        return [Check("artifacts in the store", "failure", f"{newest.id}: {error.message}", hint)]
-    return [Check("artifacts in the store", "ok", f"the newest one, {newest.id}, can be read")]
+        return [Check("artifacts in the store", "failure", f"{one.id}: {error.message}", hint)]
+    return [Check("artifacts in the store", "ok", f"{one.id}, one of them, can be read")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from executor.errors import ArtifactUnavailable, StorageError
+from executor.errors import ExecutorError
 from executor.execution.artifacts.contents import Contents
 from executor.settings import Settings
 from executor.storage.database import Database
@@ -36,6 +36,6 @@ async def maintain_objects(contents: Contents) -> None:
         if contents.database.processes is None or contents.database.processes.leads:
             try:
                 await maintain(contents)
-            except (ArtifactUnavailable, StorageError) as error:
+            except ExecutorError as error:
                 logger.warning("objects are not maintained now: %s", error.message)
         await asyncio.sleep(MAINTENANCE_SECONDS)

@@ -5,7 +5,7 @@ The row is the truth: what no row names may be removed from the store, and what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -20,11 +20,11 @@ BATCH = 16
 _a, _p = artifacts.c, object_prefixes.c
 
 
-def find_movable(c: Connection, least: int, after: str = "") -> list[Artifact]:
-    """By id, of executions that have ended: until then the journal has its results to itself."""
+def find_movable(c: Connection, least: int, but: Collection[str] = ()) -> list[Artifact]:
+    """The largest first, of executions that have ended: until then the journal has its results to itself."""
     is_over = sa.exists().where(executions.c.id == _a.execution_id, executions.c.status.in_(FINAL))
-    query = sa.select(artifacts).where(IN_ROWS, _a.size >= least, _a.id > after, is_over)
-    return _every(c, query.order_by(_a.id).limit(BATCH))
+    query = sa.select(artifacts).where(IN_ROWS, _a.size >= least, _a.id.not_in(but), is_over)
+    return _every(c, query.order_by(_a.size.desc()).limit(BATCH))
 
 
 def attach(c: Connection, artifact: Artifact, key: str) -> bool:
@@ -49,11 +49,10 @@ def find_moved_rows(c: Connection) -> list[Artifact]:
     return _every(c, sa.select(artifacts).where(IN_OBJECT, _a.form == FORM, has_rows).limit(BATCH))
 
 
-def find_removable(c: Connection, begun_before: int, after: str = "") -> list[Artifact]:
+def find_removable(c: Connection, begun_before: int) -> list[Artifact]:
     """Deleted ones, and those whose upload began before that time and never ended: their digest is not known."""
     is_due = sa.or_(_a.digest != _a.id, _a.created_at < begun_before)
-    query = sa.select(artifacts).where(OLD_OBJECT, is_due, _a.id > after)
-    return _every(c, query.order_by(_a.id).limit(BATCH))
+    return _every(c, sa.select(artifacts).where(OLD_OBJECT, is_due).order_by(_a.deleted_at).limit(BATCH))
 
 
 def detach(c: Connection, artifact: Artifact) -> None:
@@ -66,8 +65,8 @@ def find_known(c: Connection, keys: Sequence[str]) -> set[str]:
     return set(c.execute(sa.select(_a.object_key).where(IN_OBJECT, _a.object_key.in_(keys))).scalars())
 
 
-def find_newest(c: Connection) -> Artifact | None:
-    query = sa.select(artifacts).where(IN_OBJECT, _a.deleted_at.is_(None)).order_by(_a.id.desc()).limit(1)
+def find_any(c: Connection) -> Artifact | None:
+    query = sa.select(artifacts).where(IN_OBJECT, _a.deleted_at.is_(None)).order_by(_a.object_key).limit(1)
     return next(iter(_every(c, query)), None)
 
 

@@ -40,23 +40,22 @@ async def maintain(contents: Contents) -> None:
 
 async def remove_deleted(contents: Contents) -> None:
     """Objects of artifacts that are deleted, and of uploads that never ended."""
-    before, after = now_ms() - DAY_MS, ""
-    while batch := await contents.database.scan(partial(objects.find_removable, begun_before=before, after=after)):
+    before = now_ms() - DAY_MS
+    while batch := await contents.database.scan(partial(objects.find_removable, begun_before=before)):
         for artifact in batch:
             await contents.remove(artifact)
-        after = batch[-1].id
 
 
 async def move_rows(contents: Contents, store: Objects) -> None:
     """One that can't be moved does not keep the others from it, unless the store is the reason."""
-    after = ""
-    while batch := await contents.database.scan(partial(objects.find_movable, least=contents.least, after=after)):
+    kept = set[str]()
+    while batch := await contents.database.scan(partial(objects.find_movable, least=contents.least, but=kept)):
         for artifact in batch:
             try:
                 await move(contents, store, artifact)
             except (NotFound, Damaged) as error:
                 logger.warning("an artifact stays in the database: %s", error, extra={"artifact": artifact.id})
-        after = batch[-1].id
+                kept.add(artifact.id)
 
 
 async def move(contents: Contents, store: Objects, artifact: Artifact) -> None:

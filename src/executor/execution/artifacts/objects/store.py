@@ -111,14 +111,16 @@ class Objects:
             yield [(one["path"], int(one["last_modified"].timestamp() * 1000)) for one in batch]
 
     async def run(self, action: str, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Errors of the library, whose texts are long, become a sentence. A missing object is FileNotFoundError."""
+        """Errors of the library, whose texts are long, become a sentence. FileNotFoundError is an object that is
+        missing where that can be."""
         from obstore.exceptions import BaseError
 
         job = partial(work, self.store, *arguments, **options)
         try:
             return await asyncio.get_running_loop().run_in_executor(self.threads, job)
         except (BaseError, OSError, ValueError) as error:
-            if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error):
+            is_missing = isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error)
+            if is_missing and action in ("read from", "deleted from"):
                 raise FileNotFoundError from None
             raise self.unavailable(f"can't be {action}: {reason_of(error)}") from None
 
