@@ -13,10 +13,10 @@ COMMAND = SourceRequest(kind="mcp", command=("npx", "server"))
 
 
 def commands(*, is_shared: bool, allowed: bool = False) -> SharedCommands:
-    async def look() -> bool:
+    async def is_beside_others() -> bool:
         return is_shared
 
-    return SharedCommands(look, allowed)
+    return SharedCommands(is_beside_others, allowed)
 
 
 async def test_only_a_new_command_is_refused_and_only_if_it_is_not_allowed() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import executor
 
 COMMANDS = Path(executor.__path__[0]) / "surfaces" / "cli" / "commands"
-OF_THE_MACHINE = {"up", "down", "serve", "worker", "db", "runtime", "session_host", "mcp", "completion", "version"}
+OF_THE_MACHINE = {"up", "down", "serve", "worker", "db", "runtime", "session_host", "mcp", "mcp_host"}
+OF_THE_MACHINE |= {"completion", "version"}
 
 
 def test_every_command_uses_the_api_unless_it_is_about_the_machine() -> None:

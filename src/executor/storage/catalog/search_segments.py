@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -32,8 +33,10 @@ def load(c: Connection, one: Listed, version: str) -> bytes | None:
 
 def claim(c: Connection, one: Listed, version: str) -> bool:
     """False if another process builds it: one whose claim was renewed a moment ago."""
-    row = {"source_id": one.source_id, "generation": one.generation, "version": version, "part": CLAIM, "data": b""}
-    claimed = insert(search_segments).values(**row, written_at=_now)
+    row = _row(c, one, version)
+    if row is None:
+        return True  # it is gone, so there is nothing to build
+    claimed = insert(search_segments).values(**row, part=CLAIM, data=b"", written_at=_now)
     claimed = claimed.on_conflict_do_update(
         index_elements=search_segments.primary_key,
         set_={"written_at": _now},
@@ -49,15 +52,24 @@ def renew(c: Connection, one: Listed, version: str) -> None:
 def save(c: Connection, one: Listed, version: str, data: bytes) -> None:
     """In place of the claim. Nothing of a generation that is gone."""
     c.execute(sa.delete(search_segments).where(_of(one, version)))
-    current = sa.select(listings.c.source_id).where(
+    row = _row(c, one, version)
+    if row is None:
+        return
+    for at in range(0, len(data), PART):
+        part = {**row, "part": at // PART, "data": data[at : at + PART]}
+        c.execute(sa.insert(search_segments).values(**part, written_at=_now))
+
+
+def _row(c: Connection, one: Listed, version: str) -> dict[str, Any] | None:
+    """What all parts have in common. None if the source does not offer this generation now."""
+    listed = sa.select(listings.c.workspace_id).where(
         listings.c.source_id == one.source_id, listings.c.generation == one.generation
     )
-    if c.execute(current).first() is None:
-        return
+    workspace_id = c.execute(listed).scalar()
+    if workspace_id is None:
+        return None
     key = {"source_id": one.source_id, "generation": one.generation, "version": version}
-    for at in range(0, len(data), PART):
-        row = {**key, "part": at // PART, "data": data[at : at + PART]}
-        c.execute(sa.insert(search_segments).values(**row, written_at=_now))
+    return {"workspace_id": workspace_id, **key}
 
 
 def sweep(c: Connection, version: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from executor.storage.tables.core import metadata
+from executor.storage.tables.core import metadata, workspace_column
 
 # The processes that share the database, by the server's clock. `place` is the same for a process and for the next one
 # with its lock file. A row that is dead stays until nothing is owned by it.
@@ -35,6 +35,7 @@ guards = sa.Table(
 search_segments = sa.Table(
     "search_segments",
     metadata,
+    workspace_column(),
     sa.Column("source_id", sa.String, primary_key=True),
     sa.Column("generation", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("version", sa.String, primary_key=True),

@@ -74,7 +74,7 @@ async def test_sessions_are_limited_and_a_deleted_one_makes_room() -> None:
     async with hosting(max_sessions=1) as host:
         session = await host.open()
         refused = await host.post(INITIALIZE)
-        assert refused.status_code == 503 and "1 sessions are open" in refused.json()["error"]["message"]
+        assert refused.status_code == 503 and "as this host allows (1)" in refused.json()["error"]["message"]
         ended = await host.http.delete(host.url, headers={"Mcp-Session-Id": session})
         assert ended.status_code == 200
         assert (await host.ask(session, "heard")).status_code == 404
@@ -109,10 +109,20 @@ async def test_a_session_that_was_never_initialized_ends_at_once() -> None:
         await until(lambda: "session 1 ended" in host.reports)
 
 
-async def test_a_command_that_is_gone_is_reported_to_the_client() -> None:
-    async with hosting("/no/such/command") as host:
-        answer = await host.post(INITIALIZE)
-    assert answer.status_code == 502 and "No such file" in answer.json()["error"]["message"]
+async def test_a_command_that_is_gone_is_reported_and_takes_no_place() -> None:
+    async with hosting("/no/such/command", max_sessions=1) as host:
+        for _ in range(3):
+            answer = await host.post(INITIALIZE)
+            assert answer.status_code == 502 and "No such file" in answer.json()["error"]["message"]
+    assert len([line for line in host.reports if "can't be started: No such file" in line]) == 3
+
+
+async def test_a_command_that_ends_at_once_is_reported_and_takes_no_place() -> None:
+    async with hosting("/bin/true", max_sessions=1) as host:
+        for _ in range(3):
+            answer = await host.post(INITIALIZE)
+            assert answer.status_code in (200, 404) and "ended" in answer.json()["error"]["message"]
+            await until(lambda: host.app.sessions_open == 0)
 
 
 async def test_a_reader_that_does_not_read_makes_the_writer_wait() -> None:

@@ -14,6 +14,7 @@ depends_on = None
 def upgrade() -> None:
     op.create_table(
         "search_segments",
+        sa.Column("workspace_id", sa.String, sa.ForeignKey("workspaces.id"), nullable=False),
         sa.Column("source_id", sa.String, nullable=False),
         sa.Column("generation", sa.BigInteger, nullable=False),
         sa.Column("version", sa.String, nullable=False),

@@ -20,4 +20,4 @@ class ErrorOutput:
             lines, self._rest = [*lines, self._rest], b""
         for line in lines:
             if text := line.decode("utf-8", "replace").rstrip():
-                self._report(shorten(escape(text, keep="\t"), MAX_LINE))
+                self._report(shorten(escape(text.replace("\t", "    ")), MAX_LINE))

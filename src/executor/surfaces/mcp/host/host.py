@@ -45,7 +45,6 @@ class McpHost:
     limits: HostLimits
     report: Callable[[str], None]
     _sessions: dict[str, HostSession] = field(default_factory=dict)
-    _starting: int = 0
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _is_closing: bool = False
     _names: dict[str, int] = field(default_factory=dict)
@@ -64,6 +63,10 @@ class McpHost:
                 await send_json(send, 200, b"")
         else:
             await send_json(send, 405, b"", [(b"allow", METHODS.encode())])
+
+    @property
+    def sessions_open(self) -> int:
+        return len(self._sessions)
 
     @property
     def calls_under_way(self) -> int:
@@ -115,9 +118,9 @@ class McpHost:
             await send_error(send, 400, INVALID_REQUEST, "a session is initialized once", message.id)
         elif self._is_closing:
             await send_error(send, 503, COMMAND_FAILED, "this host is stopping", message.id)
-        elif len(self._sessions) + self._starting >= self.limits.max_sessions:
+        elif len(self._sessions) >= self.limits.max_sessions:
             self.report(f"a session was refused: {self.limits.max_sessions} are open (--max-sessions)")
-            text = f"{self.limits.max_sessions} sessions are open, which is the limit here; try again later"
+            text = f"as many sessions are open as this host allows ({self.limits.max_sessions}); try again later"
             await send_error(send, 503, COMMAND_FAILED, text, message.id)
         elif (session := await self._start(message, send)) is not None:
             await self._pass_on(session, message, receive, send)
@@ -125,29 +128,25 @@ class McpHost:
                 await session.stop()
 
     async def _start(self, message: Message, send: Send) -> HostSession | None:
+        """It counts from before its process is started, and until everything of it has ended."""
         number = next(self._numbers)
         heard = ErrorOutput(lambda line: self.report(f"[{number}] {line}"))
         session = HostSession(self.endpoint, heard.hear, self._forget)
         self._names[session.id] = number
-        self._starting += 1
+        self._sessions[session.id] = session
         try:
             await session.start()
         except SourceUnreachable as error:
-            self.report(f"session {number} can't be started: {error.message}")
             await send_error(send, 502, COMMAND_FAILED, error.message, message.id)
             return None
-        finally:
-            self._starting -= 1
-        self._sessions[session.id] = session
         if self._is_closing:
             await session.stop()
-        self.report(f"session {number} started ({len(self._sessions)} open)")
         return session
 
     def _forget(self, session: HostSession, reason: str) -> None:
-        number = self._names.pop(session.id, 0)
-        if self._sessions.pop(session.id, None) is not None:
-            self.report(f"session {number} ended{f': {reason}' if reason else ''}")
+        number = self._names.pop(session.id)
+        del self._sessions[session.id]
+        self.report(f"session {number} ended{f': {reason}' if reason else ''}")
 
     async def _pass_on(self, session: HostSession, message: Message, receive: Receive, send: Send) -> None:
         if message.is_request:

@@ -100,12 +100,12 @@ class HostSession:
     async def send(self, message: Message) -> None:
         """Raises SourceUnreachable if the command has ended."""
         self.touch()
-        if self._child is None:
+        child, size = self._child, len(message.data)
+        if child is None:
             raise SourceUnreachable(f"{self._endpoint.display_name} has ended", hint="start a new session")
-        size = len(message.data)
         await self._inbound.take(size)
         try:
-            await self._child.write_line(message.data + b"\n")
+            await child.write_line(message.data + b"\n")
         finally:
             self._inbound.give(size)
         if message.cancels is not None:
@@ -122,6 +122,7 @@ class HostSession:
                 await self._pump(child)
                 reason = await describe_end(child, self._endpoint.display_name)
         except SourceError as error:
+            reason = error.message
             if not ready.done():
                 ready.set_exception(error)
         finally:
