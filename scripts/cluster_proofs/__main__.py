@@ -23,6 +23,7 @@ from cluster_proofs.faults import Faults
 from cluster_proofs.journals import Load, measure_journals
 from cluster_proofs.measure import measure
 from cluster_proofs.skew import skew_clocks
+from cluster_proofs.upgrade import prove_upgrade
 from tests.chaos.test_chaos import CODE, Human, judge, statuses
 from tests.support import pgbouncer, postgres
 from tests.support.cluster import AnyReplica, Cluster, Follower
@@ -68,7 +69,7 @@ def running_cluster(root: Path, given: argparse.Namespace) -> Iterator[Cluster]:
         stack.callback(server.remove)
         if network is not None:
             stack.callback(network.remove)
-        size = {"apis": given.apis, "workers": given.workers, "lease": given.lease}
+        size = {"apis": given.apis, "workers": given.workers[-1], "lease": given.lease}
         if given.pgbouncer:
             size["pooler"] = stack.enter_context(pgbouncer.running_pgbouncer(server))
         cluster = Cluster(root, server, network=network, **size)
@@ -139,6 +140,10 @@ def find_problem(api: Daemon, accepted: dict[str, str], effects: Path, human: Hu
         return {"problem": str(error)[:2_000] or "see the traceback"}
 
 
+def read_counts(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/prove-cluster", description=__doc__)
     parser.add_argument("--faults", type=int, default=100, help="how many (default: 100)")
@@ -148,7 +153,12 @@ def main() -> int:
     )
     parser.add_argument("--at-once", type=int, default=10, help="executions under way at a time")
     parser.add_argument("--apis", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument(
+        "--workers",
+        type=read_counts,
+        metavar="COUNT[,COUNT]",
+        help="default: 3, or 1,2,4 with --measure",
+    )
     parser.add_argument("--standby", action="store_true", help="a synchronous standby too, which is promoted")
     parser.add_argument(
         "--namespaces", action="store_true", help="each process in a network namespace; the network is cut (root only)"
@@ -166,6 +176,9 @@ def main() -> int:
         "--measure", type=int, metavar="EXECUTIONS", help="measure speed and cost instead, with so many"
     )
     parser.add_argument(
+        "--parked", type=int, default=0, metavar="EXECUTIONS", help="measure with so many that wait for a decision too"
+    )
+    parser.add_argument(
         "--decisions", type=int, metavar="COUNT", help="only approve, deny and expire so many at once on 3 replicas"
     )
     parser.add_argument(
@@ -174,7 +187,11 @@ def main() -> int:
     parser.add_argument(
         "--commit-ms", type=float, default=0.0, help="with --journals: by which the server's commits take longer"
     )
+    parser.add_argument(
+        "--upgrade", type=int, metavar="COUNT", help="only replace a version by the next one, with so many parked"
+    )
     given = parser.parse_args()
+    given.workers = given.workers or ([1, 2, 4] if given.measure else [3])
     if given.pgbouncer and (given.standby or given.namespaces):
         parser.error("--pgbouncer goes with neither --standby nor --namespaces")
     if given.namespaces and not os.environ.get(ISOLATED):
@@ -182,7 +199,7 @@ def main() -> int:
         os.execvpe("unshare", command, {**os.environ, ISOLATED: "1"})  # noqa: S606, S607 - itself
     root = Path(tempfile.mkdtemp(prefix="executor-cluster-"))
     if given.measure:
-        print(json.dumps(measure(root, given.measure), indent=2))
+        print(json.dumps(measure(root, given.measure, given.workers, given.parked), indent=2))
         return 0
     if given.journals:
         load = Load(seconds=3.0, at_once=given.at_once, calls=5)
@@ -191,6 +208,10 @@ def main() -> int:
     if given.decisions:
         print(json.dumps(prove_decisions(root, given.decisions, given.seed), indent=2))
         return 0
+    if given.upgrade:
+        upgraded = prove_upgrade(root, given.upgrade)
+        print(json.dumps(upgraded, indent=2))
+        return 0 if upgraded["isWhole"] else 1
     print(f"seed {given.seed}, logs in {root}", file=sys.stderr)
     report = prove(root, given)
     print(json.dumps(report, indent=2))

@@ -48,7 +48,7 @@ def test_a_database_is_restored_to_a_moment_and_its_audit_log_is_whole(tmp_path:
         daemon.post("/v1/executions", {"code": "return 1", "wait": 60})
         server.back_up("backup")
         daemon.post("/v1/executions", {"code": "return 2", "wait": 60})
-        server.execute("SELECT pg_create_restore_point('before the mistake')")
+        [(moment,)] = server.execute("SELECT clock_timestamp()")
         daemon.post("/v1/executions", {"code": "return 3", "wait": 60})
         assert results(daemon) == {1, 2, 3}
     finally:
@@ -58,7 +58,7 @@ def test_a_database_is_restored_to_a_moment_and_its_audit_log_is_whole(tmp_path:
     server.restore(
         "backup",
         f"restore_command = 'cp {server.folder}/archive/%f %p'",
-        "recovery_target_name = 'before the mistake'",
+        f"recovery_target_time = '{moment.isoformat()}'",
         "recovery_target_action = promote",
     )
     wait_for(lambda: server.execute("SELECT pg_is_in_recovery()") == [(False,)], "the server takes writes")

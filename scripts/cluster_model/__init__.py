@@ -1,0 +1,1 @@
+"""A model of larger clusters, from the costs that `scripts/prove-cluster --measure` finds."""
