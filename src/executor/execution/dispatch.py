@@ -19,9 +19,9 @@ from executor.execution.approvals.elicitations import close_abandoned
 from executor.execution.backlog import Backlog, BeginCheck, Waiting
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.journal import INLINE_BYTES, Journal
-from executor.execution.runs.run import STOP_GRACE, Run
+from executor.execution.runs.run import STOP_GRACE, Run, program_of
 from executor.execution.runs.segment import note_submission, trace_segment
-from executor.execution.sandbox_queue import Places
+from executor.execution.sandbox_queue import Opening, Places
 from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure
 from executor.model.fairness import CURRENT, Counts, Party
@@ -135,22 +135,29 @@ class LocalDispatch:
     def _launch(
         self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
     ) -> Run:
-        runtime = self.runtimes.get(execution.runtime)
-        opener = self._places.opener(runtime, (execution.actor_id, execution.runtime))
+        pool = self._places.pool(self.runtimes.get(execution.runtime))
+        opening = self._places.opening(pool, (execution.actor_id, execution.runtime), program_of(execution))
         run = Run(
             execution,
             fresh=fresh,
             journal=journal,
             pipeline=self._pipeline,
-            opener=opener,
+            opener=opening,
             ttl_ms=self._ttl_ms,
             check=check,
         )
-        run.idle_runs = self._places.pool(runtime).idle
+        run.idle_runs = pool.idle
         self.runs[execution.id] = run
         self._per_actor.add(execution.actor_id)
         run.task = self.spawn(self._supervise(run))
+        if opening.launched is not None:
+            run.task.add_done_callback(lambda _: self._close_unused(opening))
         return run
+
+    def _close_unused(self, opening: Opening) -> None:
+        """A run that was cancelled before it began never took its sandbox."""
+        if opening.launched is not None:
+            self.spawn(opening.launched.close())
 
     async def _supervise(self, run: Run) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""

@@ -200,8 +200,7 @@ class Run:
             self._placeless = False
 
     async def _run(self, sandbox: Sandbox) -> None:
-        execution = self.execution
-        program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
+        program = program_of(self.execution)
         if self.is_fresh:
             self._take(await sandbox.start(program))
         else:
@@ -402,3 +401,7 @@ class Run:
             EXECUTION_SECONDS.observe(self.clock.spent_ms / 1000, status, self.execution.runtime)
         lines, kept = tuple(self._log.lines), self.journal.artifact
         self.outcome = Outcome(self.execution, self._calls.pending, lines, self._diagnostics, kept)
+
+
+def program_of(execution: Execution) -> Program:
+    return Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
