@@ -269,6 +269,7 @@ async def test_a_run_whose_sandbox_can_not_be_opened_is_reported_as_failed_at_on
     async def refuse() -> None:
         raise Busy("no place", hint="none")
 
+    monkeypatch.setattr(harness.executor.runtime, "launch", lambda program: None)
     monkeypatch.setattr(harness.executor.runtime, "open", refuse)
     outcome = await harness.run("return 1")
     assert outcome.execution.status == "failed"

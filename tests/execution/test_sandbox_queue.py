@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from executor.execution.submissions import Submission
 from executor.settings import Settings
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
@@ -63,3 +64,19 @@ async def test_a_resting_run_can_be_cancelled_and_survives_a_restart_of_the_daem
         assert (await harness.executor.engine.cancel(agent, each.id)).status == "cancelled"
     await until(lambda: harness.executor.engine.live == 0)
     assert value(await harness.run("return 3")) == 3
+
+
+async def test_a_run_that_is_cancelled_before_it_begins_gives_its_sandbox_back(harness: ExecutorHarness) -> None:
+    engine, agent = harness.executor.engine, harness.executor.tenancy.agent
+    for _ in range(4):
+        submitted = await engine.begin(agent, Submission("return 1"))
+        engine._dispatch.runs[submitted.execution_id].abort()
+    assert value(await harness.run("return 2")) == 2
+    await until(lambda: harness.executor.runtime.open_sandboxes == 0)
+
+
+async def test_a_program_is_on_its_way_before_its_run_begins(harness: ExecutorHarness) -> None:
+    engine, agent = harness.executor.engine, harness.executor.tenancy.agent
+    submitted = await engine.begin(agent, Submission("return 1 + 2"))
+    assert harness.executor.runtime.open_sandboxes == 1
+    assert value(await submitted.outcome(60)) == 3

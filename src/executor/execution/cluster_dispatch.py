@@ -20,13 +20,12 @@ from executor.execution.dispatch import ALL_LIVE_RUNS, RETRY_SECONDS, LocalDispa
 from executor.execution.journal.journal import INLINE_BYTES, Journal
 from executor.execution.runs.run import Run
 from executor.execution.runs.segment import note_submission
-from executor.execution.sandbox_queue import Opener
+from executor.execution.sandbox_queue import Opening, Pool
 from executor.execution.typecheck import Ruling
 from executor.execution.use_limits import CHANGED, LimitsInForce, admit
 from executor.model.event import ENDINGS, QUEUED, Announcement
 from executor.model.execution import Execution
 from executor.model.use_limits import Bounds
-from executor.runtime.protocol import Runtime, Sandbox
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
 from executor.storage.executions import interactions, segments
@@ -139,16 +138,13 @@ class ClusterDispatch(LocalDispatch):
             run.task.add_done_callback(lambda _: self._coming.discard(execution.id))
         return run
 
-    def _opener(self, runtime: Runtime, execution: Execution) -> Opener:
+    def _opening(self, pool: Pool, execution: Execution) -> Opening:
         """Counted from now on, and not first when the run gets to it."""
-        open_sandbox = super()._opener(runtime, execution)
-        self._coming.add(execution.id)
-
-        async def ask() -> Sandbox:
-            self._coming.discard(execution.id)
-            return await open_sandbox()
-
-        return ask
+        opening = super()._opening(pool, execution)
+        if opening.launched is None:
+            self._coming.add(execution.id)
+            opening.on_ask = lambda: self._coming.discard(execution.id)
+        return opening
 
     def _note_queued(self) -> None:
         self._announced = True

@@ -19,16 +19,15 @@ from executor.execution.approvals.elicitations import close_abandoned
 from executor.execution.backlog import Backlog, BeginCheck, Waiting, lane_of
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.journal import INLINE_BYTES, Journal, look_at
-from executor.execution.runs.run import STOP_GRACE, Run
+from executor.execution.runs.run import STOP_GRACE, Run, program_of
 from executor.execution.runs.segment import note_submission, trace_segment
-from executor.execution.sandbox_queue import Opener, Places
+from executor.execution.sandbox_queue import Opening, Places, Pool
 from executor.execution.typecheck import Ruling
 from executor.execution.use_limits import LimitsInForce, Running, admit
 from executor.model.execution import Execution, Failure
 from executor.model.fairness import CURRENT, Counts, Lane, Party
 from executor.model.ids import new_id
 from executor.model.use_limits import Bounds
-from executor.runtime.protocol import Runtime
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
 from executor.storage.executions import events, executions
@@ -194,25 +193,33 @@ class LocalDispatch:
     def _launch(
         self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
     ) -> Run:
-        runtime = self.runtimes.get(execution.runtime)
+        pool = self._places.pool(self.runtimes.get(execution.runtime))
+        opening = self._opening(pool, execution)
         run = Run(
             execution,
             fresh=fresh,
             journal=journal,
             pipeline=self._pipeline,
-            opener=self._opener(runtime, execution),
+            opener=opening,
             ttl_ms=self._ttl_ms,
             check=check,
         )
-        run.idle_runs = self._places.pool(runtime).idle
+        run.idle_runs = pool.idle
         self.runs[execution.id] = run
         self._per_actor.add(execution.actor_id)
         self._running.add(lane_of(execution))
         run.task = self.spawn(self._supervise(run))
+        if opening.launched is not None:
+            run.task.add_done_callback(lambda _: self._close_unused(opening))
         return run
 
-    def _opener(self, runtime: Runtime, execution: Execution) -> Opener:
-        return self._places.opener(runtime, lane_of(execution))
+    def _opening(self, pool: Pool, execution: Execution) -> Opening:
+        return self._places.opening(pool, lane_of(execution), program_of(execution))
+
+    def _close_unused(self, opening: Opening) -> None:
+        """A run that was cancelled before it began never took its sandbox."""
+        if opening.launched is not None:
+            self.spawn(opening.launched.close())
 
     async def _supervise(self, run: Run) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from time import monotonic
 
 from executor.execution.backlog import Backlog
 from executor.execution.runs.run import Run
 from executor.model.fairness import Lane
-from executor.runtime.protocol import Runtime, Sandbox
+from executor.runtime.protocol import LaunchingRuntime, Program, Runtime, Sandbox
+from executor.telemetry import tracer
 
-Opener = Callable[[], Awaitable[Sandbox]]
 ROOM_SECONDS = 0.05
 IDLE_SECONDS = 0.1
 
@@ -20,7 +20,9 @@ IDLE_SECONDS = 0.1
 class Pool:
     """The places of one runtime: how many runs want one, and which hold one idly, those that wait longest first."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.launcher = runtime if isinstance(runtime, LaunchingRuntime) else None
         self.wanted = 0
         self.idle: OrderedDict[Run, None] = OrderedDict()
 
@@ -32,6 +34,22 @@ class Pool:
             resting.append(run)
         for run in resting:
             run.rest()
+
+
+class Opening:
+    """How a run gets a sandbox: the one that was launched for it, and whenever it needs another, one of those free.
+    `on_ask` is called each time."""
+
+    def __init__(self, places: Places, pool: Pool, lane: Lane, launched: Sandbox | None) -> None:
+        self._places, self._pool, self._lane = places, pool, lane
+        self.launched = launched
+        self.on_ask: Callable[[], None] | None = None
+
+    async def __call__(self) -> Sandbox:
+        if self.on_ask is not None:
+            self.on_ask()
+        launched, self.launched = self.launched, None
+        return launched if launched is not None else await self._places.open(self._pool, self._lane)
 
 
 class Places:
@@ -49,23 +67,23 @@ class Places:
     def pool(self, runtime: Runtime) -> Pool:
         found = self._pools.get(runtime)
         if found is None:
-            found = self._pools[runtime] = Pool()
+            found = self._pools[runtime] = Pool(runtime)
         return found
 
-    def opener(self, runtime: Runtime, lane: Lane) -> Opener:
-        pool = self.pool(runtime)
+    def opening(self, pool: Pool, lane: Lane, program: Program) -> Opening:
+        """For one run. Its program is sent ahead if there is a place: what is left to do meanwhile delays nothing."""
+        launched = pool.launcher.launch(program) if pool.launcher is not None and not tracer.is_on() else None
+        return Opening(self, pool, lane, launched)
 
-        async def open_sandbox() -> Sandbox:
-            pool.wanted += 1
-            self._backlog.enter(lane)
-            self._watch()
-            try:
-                return await runtime.open()
-            finally:
-                pool.wanted -= 1
-                self._backlog.leave(lane)
-
-        return open_sandbox
+    async def open(self, pool: Pool, lane: Lane) -> Sandbox:
+        pool.wanted += 1
+        self._backlog.enter(lane)
+        self._watch()
+        try:
+            return await pool.runtime.open()
+        finally:
+            pool.wanted -= 1
+            self._backlog.leave(lane)
 
     def _watch(self) -> None:
         if self._timer is None:

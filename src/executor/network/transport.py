@@ -88,11 +88,14 @@ class Transport:
 
     async def send(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds, attempt: Attempt) -> Answer:
         async with self._slots.hold(target.origin, attempt, bounds.queue_seconds):
-            return await self._try(outgoing, target, reach, bounds, attempt)
+            token = ATTEMPT.set(attempt)
+            try:
+                return await self._try(outgoing, target, reach, bounds, attempt)
+            finally:
+                ATTEMPT.reset(token)  # else the task would keep what knows the task: a cycle
 
     async def _try(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds, attempt: Attempt) -> Answer:
         tries = 2 if outgoing.method in SAFE_METHODS else 1
-        ATTEMPT.set(attempt)
         while True:
             tries -= 1
             try:

@@ -8,7 +8,7 @@ before it builds these values.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from executor.model.execution import Failure, Limits
 
@@ -91,3 +91,11 @@ class Runtime(Protocol):
     async def open(self) -> Sandbox: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class LaunchingRuntime(Runtime, Protocol):
+    """One that can send a program on its way without waiting for anything."""
+
+    def launch(self, program: Program) -> Sandbox | None:
+        """A sandbox in which `start` finds this program running. None if there is no place for it at once."""

@@ -67,7 +67,7 @@ class RunCalls:
         self.unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
         self.elicitations = Elicitations(execution, journal, pipeline, self.approvals, self.sends.news)
         self.answers = Answers(execution.clock_ms, execution.limits.result_bytes)
-        self.on_fenced: Callable[[], None] = lambda: None
+        self.on_fenced: Callable[[], None] = ignore
         self._committed = 0.0  # when the journal of the last calls began to be written
 
     @property
@@ -324,3 +324,7 @@ def now_seconds() -> float:
 def approved_binding(decision: Interaction | None) -> Binding | None:
     """What a human approved. A credential that was given approves nothing: the policies let the call go."""
     return decision.binding if decision is not None and is_approved(decision) else None
+
+
+def ignore() -> None:
+    """Nothing depends on it."""

@@ -17,7 +17,7 @@ from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.journal.cursor import JournalCursor
 from executor.execution.journal.journal import Journal
 from executor.execution.outcome import Outcome
-from executor.execution.runs.calls import RunCalls
+from executor.execution.runs.calls import RunCalls, ignore
 from executor.execution.runs.log import RunLog
 from executor.execution.runs.segment import TracedSandbox
 from executor.execution.runs.wall_clock import WallClock
@@ -136,6 +136,7 @@ class Run:
         finally:
             self._calls.sends.cancel()
             self._calls.approvals.note_written(None)
+            self._calls.on_fenced = ignore  # else it would be a cycle; see docs/decisions/garbage-collection.md
 
     async def _drive(self) -> None:
         losses, spared, reached = 0, 0, -1
@@ -200,8 +201,7 @@ class Run:
             self._placeless = False
 
     async def _run(self, sandbox: Sandbox) -> None:
-        execution = self.execution
-        program = Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)
+        program = program_of(self.execution)
         if self.is_fresh:
             self._take(await sandbox.start(program))
         else:
@@ -402,3 +402,7 @@ class Run:
             EXECUTION_SECONDS.observe(self.clock.spent_ms / 1000, status, self.execution.runtime)
         lines, kept = tuple(self._log.lines), self.journal.artifact
         self.outcome = Outcome(self.execution, self._calls.pending, lines, self._diagnostics, kept)
+
+
+def program_of(execution: Execution) -> Program:
+    return Program(execution.code, execution.seed, execution.clock_ms, execution.limits, execution.language)

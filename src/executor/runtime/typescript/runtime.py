@@ -11,7 +11,7 @@ from executor.runtime.javascript.plain_source import plain
 from executor.runtime.protocol import Program, Step
 from executor.runtime.typescript import image
 from executor.runtime.worker import frames
-from executor.runtime.worker.frames import Reply, Start
+from executor.runtime.worker.frames import Reply, Source, Start
 from executor.runtime.worker.pool import WorkerPool
 from executor.runtime.worker.process import Place, Worker
 from executor.runtime.worker.sandbox import PlacedSandbox
@@ -23,25 +23,39 @@ class TypeScriptSandbox(PlacedSandbox):
     def __init__(self, runtime: TypeScriptRuntime, place: Place) -> None:
         super().__init__(runtime, place)
         self._typescript = runtime
+        self._launched: asyncio.Future[bytes] | None = None
+
+    def launch(self, program: Program) -> None:
+        """Sends the program ahead of `start`."""
+        self._launched = self._attempt(program)
+
+    def _attempt(self, program: Program) -> asyncio.Future[bytes] | None:
+        """To run the code as it is. None if it is surely no JavaScript."""
+        self._expect(program.limits, advice)
+        code = program.code.encode("utf-8", "replace")
+        source = plain(code) if len(code) <= LARGE_CODE else None
+        return self._request(frames.encode_start(start_of(program, source, attempt=True))) if source else None
 
     async def _first_step(self, program: Program) -> Step:
-        limits = program.limits
-        self._expect(limits, advice)
-        bounds = (limits.memory_bytes, limits.cpu_ms, limits.calls, limits.output_bytes, limits.log_bytes)
-        code = program.code.encode("utf-8", "replace")
-        kind, source = frames.START, plain(code) if len(code) <= LARGE_CODE else None
-        if source is not None:
-            start = Start(program.seed, program.clock_ms, *bounds, True, source)
-            reply = await self._ask(frames.encode_start(start))
+        kind, attempt = frames.START, self._launched or self._attempt(program)
+        self._launched = None
+        if attempt is not None:
+            reply = self._decode(await attempt)
             if reply.kind != frames.TYPED:
                 return self._read(reply)
             kind = frames.RUN
-        blanked = await self._typescript.blank(code)
+        blanked = await self._typescript.blank(program.code.encode("utf-8", "replace"))
         if blanked.fault is not None:
             self._ended = True
             return Step(failure=failure_of(blanked.fault))
-        start = Start(program.seed, program.clock_ms, *bounds, False, frames.decode_source(blanked.output))
+        start = start_of(program, frames.decode_source(blanked.output), attempt=False)
         return self._read(await self._ask(frames.encode_start(start, kind)))
+
+
+def start_of(program: Program, source: Source, *, attempt: bool) -> Start:
+    limits = program.limits
+    bounds = (limits.memory_bytes, limits.cpu_ms, limits.calls, limits.output_bytes, limits.log_bytes)
+    return Start(program.seed, program.clock_ms, *bounds, attempt, source)
 
 
 class TypeScriptRuntime(WorkerPool):
@@ -63,6 +77,15 @@ class TypeScriptRuntime(WorkerPool):
 
     async def open(self) -> TypeScriptSandbox:
         return TypeScriptSandbox(self, await self.place())
+
+    def launch(self, program: Program) -> TypeScriptSandbox | None:
+        """Not for a known hog, which has to wait for its turn."""
+        place = None if self.turns.is_known(program) else self.turns.take()
+        if place is None:
+            return None
+        sandbox = TypeScriptSandbox(self, place)
+        sandbox.launch(program)
+        return sandbox
 
     async def blank(self, code: bytes) -> Reply:
         return await (self._lane if len(code) <= LARGE_CODE else self._large_lane).blank(code)

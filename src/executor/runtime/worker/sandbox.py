@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -71,11 +72,16 @@ class PlacedSandbox(ABC):
             raise
 
     async def _ask(self, frame: bytes) -> Reply:
+        return self._decode(await self._request(frame))
+
+    def _request(self, frame: bytes) -> asyncio.Future[bytes]:
         if self._closed:
             raise sandbox_lost("the sandbox is closed", innocent=True)
         if frame[frames.LENGTH.size] == frames.START:
             self._place.programs += 1
-        body = await self._place.request(frame)
+        return self._place.request(frame)
+
+    def _decode(self, body: bytes) -> Reply:
         try:
             return frames.decode_reply(body)
         except (ValueError, frames.MALFORMED) as error:

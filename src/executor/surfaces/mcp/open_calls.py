@@ -101,12 +101,15 @@ class OpenCalls:
         call = OpenCall(self)
         CURRENT_CALL.set(call)
         self._calls.setdefault(key, []).append(call)
-        if request := CURRENT_REQUEST.get():
+        request = CURRENT_REQUEST.get()
+        if request is not None:
             request.on_leave = call.leave
         try:
             yield
         finally:
             call.unfollow()
+            if request is not None:
+                request.on_leave = None  # else it would be a cycle
             self._calls[key].remove(call)
             if not self._calls[key]:
                 del self._calls[key]

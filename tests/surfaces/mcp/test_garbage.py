@@ -1,0 +1,60 @@
+"""What a call leaves behind: it is freed at once, without the garbage collector, whose passes stop everything."""
+
+from __future__ import annotations
+
+import gc
+import http.client
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, cast
+
+import pytest
+
+from executor.execution.runs.run import Run
+from executor.network.client import Attempt
+from executor.surfaces.http.long_wait import LongWaits
+from executor.surfaces.http.open_requests import CURRENT, OpenRequest
+from executor.surfaces.mcp.open_calls import OpenCalls
+from tests.support.conditions import wait_for
+from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.mcp.test_malformed_requests import ACCEPT
+from tests.surfaces.mcp.tool_call import SESSION
+
+SHORT_LIVED = (Run, Attempt)
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def alive() -> Counter[str]:
+    return Counter(type(one).__name__ for one in gc.get_objects() if isinstance(one, SHORT_LIVED))
+
+
+@pytest.mark.parametrize("code", ["return 1", "return await tools.shop.things.listThings()", "throw 1"])
+def test_calls_leave_nothing_to_the_garbage_collector(
+    daemon: Daemon, shop: list[Any], uncollected: None, code: str
+) -> None:
+    before = alive()
+    params = {"name": "execute", "arguments": {"code": code}}
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    token = {"Authorization": f"Bearer {daemon.tokens.agent}", "Content-Type": "application/json"}
+    with closing(http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)) as connection:
+        for _ in range(5):
+            connection.request("POST", "/mcp", message, {**token, **ACCEPT, **SESSION})
+            assert connection.getresponse().read()
+        wait_for(lambda: max((alive() - before).values(), default=0) == 0, seconds=60)
+
+
+async def test_a_request_keeps_nothing_of_a_call_that_is_over() -> None:
+    request = OpenRequest(cast(Any, None), cast(Any, None), lambda doubtful: None)
+    CURRENT.set(request)
+    with OpenCalls(LongWaits()).track(("key",)):
+        assert request.on_leave is not None
+    assert request.on_leave is None
