@@ -23,6 +23,7 @@ from executor.execution.runs.segment import note_submission
 from executor.execution.use_limits import CHANGED, LimitsInForce, admit
 from executor.model.event import ENDINGS, QUEUED, Announcement
 from executor.model.execution import Execution
+from executor.model.fairness import Lane
 from executor.model.use_limits import Bounds
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
@@ -158,9 +159,9 @@ class ClusterDispatch(LocalDispatch):
             self._go_on(execution, self.begin_check if execution.segment == 0 else None)
         return len(claimed) == room
 
-    async def _supervise(self, run: Run) -> None:
+    async def _supervise(self, run: Run, lane: Lane) -> None:
         try:
-            await super()._supervise(run)
+            await super()._supervise(run, lane)
         finally:
             if self._full:
                 self._due.set()

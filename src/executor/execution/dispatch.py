@@ -95,7 +95,7 @@ class LocalDispatch:
             asyncio.get_running_loop().call_soon(self._begin_later, journal, Waiting(execution.id, lane, begin_check))
             return None, journal
         check = begin_check(execution) if begin_check is not None else None
-        return self._launch(execution, journal, fresh=True, check=check), journal
+        return self._launch(execution, journal, fresh=True, check=check, lane=lane), journal
 
     async def begin_bound(
         self,
@@ -191,10 +191,16 @@ class LocalDispatch:
         return task
 
     def _launch(
-        self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
+        self,
+        execution: Execution,
+        journal: Journal,
+        *,
+        fresh: bool,
+        check: asyncio.Task[Ruling] | None = None,
+        lane: Lane | None = None,
     ) -> Run:
         runtime = self.runtimes.get(execution.runtime)
-        lane = lane_of(execution)
+        lane = lane or lane_of(execution)
         opener = self._places.opener(runtime, lane)
         run = Run(
             execution,
@@ -209,13 +215,13 @@ class LocalDispatch:
         self.runs[execution.id] = run
         self._per_actor.add(execution.actor_id)
         self._running.add(lane)
-        run.task = self.spawn(self._supervise(run))
+        run.task = self.spawn(self._supervise(run, lane))
         return run
 
-    async def _supervise(self, run: Run) -> None:
+    async def _supervise(self, run: Run, lane: Lane) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""
-        execution, lane = run.execution, lane_of(run.execution)
-        weights = self._running.bounds(lane).weights
+        execution = run.execution
+        weights = () if self.limits.are_default else self._running.bounds(lane).weights
         CURRENT.set(Party(lane.actor_id, execution.id, lane.workspace_id, lane.rank, *weights))
         try:
             if tracer.is_on():
@@ -268,7 +274,7 @@ class LocalDispatch:
     def _leave_place(self, lane: Lane) -> None:
         """One fewer runs, or is about to."""
         self._running.remove(lane)
-        if len(self.backlog) and self._running.bounds(lane).is_bound:
+        if not self.limits.are_default and len(self.backlog) and self._running.bounds(lane).is_bound:
             self.backlog.feed_workspace(lane.workspace_id)
 
     def _queue(self, waiting: Waiting) -> None:
