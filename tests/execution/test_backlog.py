@@ -51,6 +51,7 @@ def test_what_was_cancelled_is_passed_over() -> None:
 def test_those_that_a_limit_holds_back_are_taken_up_by_priority_and_weight() -> None:
     limits = LimitsInForce(None, None, Bounds(workspace=UseLimits(running=1)))  # type: ignore[arg-type]
     limits._chosen = {("ws", "heavy"): ChosenLimits(weight=3)}
+    assert not limits.are_default
     running, taken = Running(limits), list[Lane]()
     backlog = Backlog(lambda waiting: taken.append(waiting.lane), running)
     for number in range(400):

@@ -78,7 +78,7 @@ async def test_as_many_run_as_may_and_each_that_ends_lets_the_next_one_run(harne
         if one.id != running[0].id:
             await engine.cancel(agent, one.id)
     await until(lambda: engine.live == 0)
-    assert not harness.executor.engine._dispatch._running._counts
+    assert not harness.executor.engine._dispatch._running
 
 
 async def test_a_parked_execution_does_not_count_and_waits_for_a_place_when_it_is_approved(

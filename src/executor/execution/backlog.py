@@ -125,7 +125,8 @@ class Backlog:
         return ready[int(drawn.actor_id)]
 
     def _has_room(self, lane: Lane) -> bool:
-        return self._standby[lane] < STANDBY and self._running.may_add(lane)
+        running = self._running
+        return self._standby[lane] < STANDBY and (running.limits.are_default or running.may_add(lane))
 
     def _feed(self, lane: Lane, most: int = STANDBY) -> None:
         queue = self._lanes.get(lane)

@@ -25,6 +25,7 @@ from executor.execution.typecheck import Ruling
 from executor.execution.use_limits import CHANGED, LimitsInForce, admit
 from executor.model.event import ENDINGS, QUEUED, Announcement
 from executor.model.execution import Execution
+from executor.model.fairness import Lane
 from executor.model.use_limits import Bounds
 from executor.runtime.registry import Runtimes
 from executor.storage.database import Database
@@ -131,16 +132,22 @@ class ClusterDispatch(LocalDispatch):
         return min(AHEAD - waiting, ALL_LIVE_RUNS - len(self.runs)) - self._claiming
 
     def _launch(
-        self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
+        self,
+        execution: Execution,
+        journal: Journal,
+        *,
+        fresh: bool,
+        check: asyncio.Task[Ruling] | None = None,
+        lane: Lane | None = None,
     ) -> Run:
-        run = super()._launch(execution, journal, fresh=fresh, check=check)
+        run = super()._launch(execution, journal, fresh=fresh, check=check, lane=lane)
         if run.task is not None:  # it may end before it ever asks
             run.task.add_done_callback(lambda _: self._coming.discard(execution.id))
         return run
 
-    def _opening(self, pool: Pool, execution: Execution) -> Opening:
+    def _opening(self, pool: Pool, execution: Execution, lane: Lane) -> Opening:
         """Counted from now on, and not first when the run gets to it."""
-        opening = super()._opening(pool, execution)
+        opening = super()._opening(pool, execution, lane)
         if opening.launched is None:
             self._coming.add(execution.id)
             opening.on_ask = lambda: self._coming.discard(execution.id)
@@ -183,9 +190,9 @@ class ClusterDispatch(LocalDispatch):
             self._go_on(execution, self.begin_check if execution.segment == 0 else None)
         return len(claimed) == room
 
-    async def _supervise(self, run: Run) -> None:
+    async def _supervise(self, run: Run, lane: Lane) -> None:
         try:
-            await super()._supervise(run)
+            await super()._supervise(run, lane)
         finally:
             if self._full:
                 self._due.set()

@@ -95,7 +95,7 @@ class LocalDispatch:
             asyncio.get_running_loop().call_soon(self._begin_later, journal, Waiting(execution.id, lane, begin_check))
             return None, journal
         check = begin_check(execution) if begin_check is not None else None
-        return self._launch(execution, journal, fresh=True, check=check), journal
+        return self._launch(execution, journal, fresh=True, check=check, lane=lane), journal
 
     async def begin_bound(
         self,
@@ -191,10 +191,17 @@ class LocalDispatch:
         return task
 
     def _launch(
-        self, execution: Execution, journal: Journal, *, fresh: bool, check: asyncio.Task[Ruling] | None = None
+        self,
+        execution: Execution,
+        journal: Journal,
+        *,
+        fresh: bool,
+        check: asyncio.Task[Ruling] | None = None,
+        lane: Lane | None = None,
     ) -> Run:
+        lane = lane or lane_of(execution)
         pool = self._places.pool(self.runtimes.get(execution.runtime))
-        opening = self._opening(pool, execution)
+        opening = self._opening(pool, execution, lane)
         run = Run(
             execution,
             fresh=fresh,
@@ -207,24 +214,24 @@ class LocalDispatch:
         run.idle_runs = pool.idle
         self.runs[execution.id] = run
         self._per_actor.add(execution.actor_id)
-        self._running.add(lane_of(execution))
-        run.task = self.spawn(self._supervise(run))
+        self._running.add(lane)
+        run.task = self.spawn(self._supervise(run, lane))
         if opening.launched is not None:
             run.task.add_done_callback(lambda _: self._close_unused(opening))
         return run
 
-    def _opening(self, pool: Pool, execution: Execution) -> Opening:
-        return self._places.opening(pool, lane_of(execution), program_of(execution))
+    def _opening(self, pool: Pool, execution: Execution, lane: Lane) -> Opening:
+        return self._places.opening(pool, lane, program_of(execution))
 
     def _close_unused(self, opening: Opening) -> None:
         """A run that was cancelled before it began never took its sandbox."""
         if opening.launched is not None:
             self.spawn(opening.launched.close())
 
-    async def _supervise(self, run: Run) -> None:
+    async def _supervise(self, run: Run, lane: Lane) -> None:
         """The edge of a run: whatever goes wrong in it ends that execution alone, or is tried again."""
-        execution, lane = run.execution, lane_of(run.execution)
-        weights = self._running.bounds(lane).weights
+        execution = run.execution
+        weights = () if self.limits.are_default else self._running.bounds(lane).weights
         CURRENT.set(Party(lane.actor_id, execution.id, lane.workspace_id, lane.rank, *weights))
         try:
             if tracer.is_on():
@@ -277,7 +284,7 @@ class LocalDispatch:
     def _leave_place(self, lane: Lane) -> None:
         """One fewer runs, or is about to."""
         self._running.remove(lane)
-        if len(self.backlog) and self._running.bounds(lane).is_bound:
+        if not self.limits.are_default and len(self.backlog) and self._running.bounds(lane).is_bound:
             self.backlog.feed_workspace(lane.workspace_id)
 
     def _queue(self, waiting: Waiting) -> None:

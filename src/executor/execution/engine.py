@@ -48,7 +48,7 @@ from executor.model.fairness import Lane
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.interaction import Interaction, InteractionStatus, Scope
-from executor.model.use_limits import Bounds
+from executor.model.use_limits import UNBOUND, Bounds, Priority
 from executor.storage.database import Database
 from executor.storage.executions import artifacts, calls, events, executions, interactions, submissions
 from executor.telemetry.metrics import EXECUTIONS, INTERACTION_WAIT, INTERACTIONS
@@ -388,10 +388,11 @@ class Engine:
     # -- submissions ------------------------------------------------------------------------------------------------
 
     async def _begin(self, actor: Actor, submission: Submission) -> tuple[Execution, Run | None, Journal]:
-        bounds = self._dispatch.limits.of(actor.workspace_id, actor.id)
+        limits = self._dispatch.limits
+        bounds = UNBOUND if limits.are_default else limits.of(actor.workspace_id, actor.id)
         execution = self._create(actor, submission, bounds)
         begin_check = partial(self._checks.begin, typecheck=submission.typecheck) if self._checks is not None else None
-        if bounds.is_bound:
+        if bounds is not UNBOUND and bounds.is_bound:
             name = (submission.key, submission.digest) if submission.key else None
             run, journal = await self._dispatch.begin_bound(execution, bounds, begin_check, name)
         else:
@@ -404,6 +405,7 @@ class Engine:
         self._check_code(submission.code)
         language, runtime = self._dispatch.runtimes.choose(submission.language, submission.runtime, submission.code)
         at = now_ms()
+        plain: Priority | None = "normal" if bounds is UNBOUND and submission.priority is None else None
         return Execution(
             id=new_id("exec"),
             workspace_id=actor.workspace_id,
@@ -422,7 +424,7 @@ class Engine:
             client_name=submission.client_name,
             toolkit_id=actor.toolkit_id,
             typecheck=submission.typecheck or "",
-            priority=choose_priority(actor, bounds, submission.priority),
+            priority=plain or choose_priority(actor, bounds, submission.priority),
         )
 
     def _check_code(self, code: str) -> None:

@@ -38,6 +38,7 @@ class LimitsInForce:
         self.defaults = UNBOUND if defaults == UNBOUND else defaults
         self.on_change: list[Callable[[], None]] = []
         self._chosen: dict[tuple[str, str], ChosenLimits] = {}
+        self.are_default = self.defaults is UNBOUND  # no one has a limit, a weight or a priority of their own
         self._loading: asyncio.Task[None] | None = None
         self._changes = 0
         if feed is not None:
@@ -56,6 +57,7 @@ class LimitsInForce:
             found = await self._database.read(use_limits.everywhere)
         if found != self._chosen:
             self._chosen = found
+            self.are_default = self.defaults is UNBOUND and not found
             for call in self.on_change:
                 call()
 
@@ -73,31 +75,24 @@ class LimitsInForce:
             await self.load()
 
 
-class Running:
-    """How many executions run in this process, of each workspace and each actor, and whether one more may. Each is
-    counted by its task, or by the one that is about to start it."""
+class Running(Counts[Lane]):
+    """How many executions run in this process, and whether one more may. Each is counted by its task, or by the one
+    that is about to start it."""
 
     def __init__(self, limits: LimitsInForce) -> None:
-        self._limits = limits
-        self._counts: Counts[str] = Counts()
-
-    def add(self, lane: Lane) -> None:
-        self._counts.add(lane.workspace_id)
-        self._counts.add(lane.actor_id)
-
-    def remove(self, lane: Lane) -> None:
-        self._counts.remove(lane.workspace_id)
-        self._counts.remove(lane.actor_id)
+        super().__init__()
+        self.limits = limits
 
     def bounds(self, lane: Lane) -> Bounds:
-        return self._limits.of(lane.workspace_id, lane.actor_id)
+        return self.limits.of(lane.workspace_id, lane.actor_id)
 
     def may_add(self, lane: Lane) -> bool:
-        bounds = self._limits.of(lane.workspace_id, lane.actor_id)
-        if bounds is UNBOUND:
-            return True
-        mine = ((bounds.workspace, lane.workspace_id), (bounds.actor, lane.actor_id))
-        return not any(limits.running and self._counts[key] >= limits.running for limits, key in mine)
+        """Summed up only where there is a limit."""
+        bounds = self.bounds(lane)
+        workspace, actor = bounds.workspace.running, bounds.actor.running
+        if workspace and workspace <= sum(n for one, n in self.items() if one.workspace_id == lane.workspace_id):
+            return False
+        return not actor or actor > sum(n for one, n in self.items() if one.actor_id == lane.actor_id)
 
 
 def choose_priority(actor: Actor, bounds: Bounds, wanted: Priority | None) -> Priority:
