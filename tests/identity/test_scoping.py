@@ -77,6 +77,7 @@ REASONS = {
         segments:_take segments:lock_lost segments:lock_owned
         oauth_flows:insert_flow oauth_flows:every_client oauth_flows:every_flow sources:everywhere sources:list_hosted
         secrets:every_sealed tools:unseen files:left_over
+        objects:find_movable objects:find_moved_rows objects:find_removable objects:find_any
         secrets/rotation:keys_in_use model_usage:left_open sessions:list_unfinished
         sessions:list_idle_clones tasks:list_unfinished tokens:sweep
         use_limits:everywhere

@@ -58,7 +58,8 @@ def remove_some(c: Connection, artifact: Artifact) -> bool:
 
 def remove_rows(c: Connection, artifact: Artifact) -> bool:
     """A part of the content in the database; true if there was any."""
-    mine = (chunks.c.execution_id == artifact.execution_id, chunks.c.digest == artifact.id)
+    owner = (chunks.c.workspace_id == artifact.workspace_id, chunks.c.execution_id == artifact.execution_id)
+    mine = (*owner, chunks.c.digest == artifact.id)
     found = c.execute(sa.select(chunks.c.seq).where(*mine).order_by(chunks.c.seq.desc()).limit(BATCH)).scalars().all()
     if found:
         c.execute(sa.delete(chunks).where(*mine, chunks.c.seq.in_(found)))

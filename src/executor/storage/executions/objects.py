@@ -57,7 +57,7 @@ def find_removable(c: Connection, begun_before: int) -> list[Artifact]:
 
 def detach(c: Connection, artifact: Artifact) -> None:
     """The object is gone."""
-    gone = (_a.id == artifact.id, _a.deleted_at.is_not(None))
+    gone = (_a.id == artifact.id, _a.workspace_id == artifact.workspace_id, _a.deleted_at.is_not(None))
     c.execute(sa.update(artifacts).where(*gone).values(object_key=None, preview=""))
 
 
