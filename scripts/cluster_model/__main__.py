@@ -126,27 +126,39 @@ def name_limit(busy: dict[str, float]) -> str:
     return name if busy[name] >= SATURATED else "the called services"
 
 
+def read_counts(text: str) -> list[int]:
+    counts = [int(word) for word in text.split(",")]
+    if min(counts) < 1:
+        raise argparse.ArgumentTypeError("each must be at least 1")
+    return counts
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/model-cluster", description=__doc__)
     parser.add_argument("--measured", type=Path, default=MEASURED, help="output of `scripts/prove-cluster --measure`")
-    parser.add_argument("--workers", default="10,100,1000")
+    parser.add_argument("--workers", type=read_counts, default=[10, 100, 1000], metavar="COUNT[,COUNT]")
     parser.add_argument("--apis-per-worker", type=float, default=0.5)
     parser.add_argument("--at-once", type=int, default=24, help="executions under way for each worker")
-    parser.add_argument("--workspaces", default="1,100,10000", help="that share the work")
+    parser.add_argument(
+        "--workspaces", type=read_counts, default=[1, 100, 10_000], metavar="COUNT[,COUNT]", help="that share the work"
+    )
     parser.add_argument("--upstream", type=float, default=100.0, help="milliseconds that a called service takes")
     parser.add_argument("--round-trip", type=float, default=0.5, help="milliseconds to PostgreSQL and back")
     parser.add_argument("--flush", type=float, default=1.0, help="milliseconds of a COMMIT, with the standby's")
     parser.add_argument("--postgres-processors", type=int, default=16)
     parser.add_argument("--milliseconds", type=float, default=8_000.0, help="simulated time")
     given = parser.parse_args()
-    report = json.loads(given.measured.read_text())
-    costs = calibrate(read_costs(report), report)
+    try:
+        report = json.loads(given.measured.read_text())
+        costs = calibrate(read_costs(report), report)
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        parser.error(f"{given.measured} is not an output of `scripts/prove-cluster --measure`: {error!r}")
     worst = check(costs, report)
     print(f"\nLargest error with more workers than one: {worst:.0%}\n")
     print("| workspaces | workers + replicas | calls/s | notifications/s | connections | busy: ", end="")
     print("PostgreSQL | workers | replicas | audit logs | limit |\n|" + " --- |" * 10)
-    for workspaces in map(int, given.workspaces.split(",")):
-        for workers in map(int, given.workers.split(",")):
+    for workspaces in given.workspaces:
+        for workers in given.workers:
             extrapolate(costs, workers, workspaces, given, report["idle"]["connectionsEach"])
     return 0
 
