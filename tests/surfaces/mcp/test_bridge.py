@@ -170,8 +170,9 @@ def test_the_bridge_opens_as_the_daemon_does(daemon: Daemon, method: str, params
     sent = Request(json.dumps(message(method, 1, **params)).encode())
     agreed = "" if method == "initialize" else "2025-11-25"
     answer = daemon.post("/mcp", sent.body, headers=sent.headers(agreed)).json["result"]
-    assert sent.opening is not None
-    assert {**answer, "instructions": ""} == {**sent.opening, "instructions": ""}
+    opening = sent.opening(agreed)
+    assert opening is not None
+    assert {**answer, "instructions": ""} == {**opening, "instructions": ""}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from executor.surfaces.mcp.streams import progress
 from executor.surfaces.mcp.streams.event_ids import CallPlace, read_event_id
 from tests.support.conditions import wait_for
 from tests.surfaces.api import identities
@@ -55,6 +56,43 @@ def test_the_answer_of_a_broken_stream_comes_to_the_request_that_it_belongs_to(d
     answer = read_answer(daemon, event_id)
     assert answer["id"] == number and json.loads(text_of(answer["result"])) == "done"
     assert read_answer(daemon, event_id) == answer  # as often as the client asks
+
+
+def test_a_client_that_asked_for_no_news_can_come_back_to_a_long_call(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its stream begins with an event without content once the call takes longer."""
+    monkeypatch.setattr(progress, "OPENING_SECONDS", 0.05)
+    sent = SentCall(daemon, "execute", {"code": SLOW})
+    with sent.response() as response:
+        assert response.headers["content-type"] == "text/event-stream"
+        event_id = response.readline().decode().removeprefix("id: ").strip()
+        assert response.readline().strip() == b"data:"
+    answer = read_answer(daemon, event_id)
+    assert answer["id"] == 7 and json.loads(text_of(answer["result"])) == "done"
+
+
+def test_a_short_call_and_one_of_an_older_revision_are_answered_without_a_stream(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "OPENING_SECONDS", 600)
+    with SentCall(daemon, "execute", {"code": "return 1"}).response() as response:
+        assert response.headers["content-type"] == "application/json"
+    monkeypatch.setattr(progress, "OPENING_SECONDS", 0.05)
+    older = {"MCP-Protocol-Version": "2025-06-18"}
+    with SentCall(daemon, "execute", {"code": SLOW}, headers=older).response() as response:
+        assert response.headers["content-type"] == "application/json"
+
+
+def test_a_long_call_that_is_not_interrupted_ends_its_stream_with_the_answer(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "OPENING_SECONDS", 0.05)
+    with SentCall(daemon, "execute", {"code": SLOW}).response() as response:
+        named, answered = [event for event in response.read().decode().split("\n\n") if event]
+    assert named.endswith("data: ") and named.splitlines()[0] in answered
+    [data] = [line.removeprefix("data: ") for line in answered.splitlines() if line.startswith("data: ")]
+    assert json.loads(text_of(json.loads(data)["result"])) == "done"
 
 
 def test_an_execution_ends_if_its_client_does_not_come_back(daemon: Daemon) -> None:

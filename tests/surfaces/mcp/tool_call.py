@@ -48,7 +48,8 @@ class SentCall:
             body = response.read().decode()
         if response.headers["content-type"].startswith("application/json"):
             return [json.loads(body)]
-        return [json.loads(line.removeprefix("data: ")) for line in body.splitlines() if line.startswith("data: ")]
+        data = [line.removeprefix("data: ") for line in body.splitlines() if line.startswith("data: ")]
+        return [json.loads(one) for one in data if one]  # an empty one only names a place in the stream
 
     @contextmanager
     def response(self) -> Iterator[http.client.HTTPResponse]:

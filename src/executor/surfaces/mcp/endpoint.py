@@ -142,11 +142,15 @@ class McpEndpoint:
             dialog = dialog_of(self._links, who, message, request.fields, stream) if self._has_pages else None
             DIALOG.set(dialog)
             session = SESSION.get()
-            if session and stream is not None and request.fields.get("mcp-protocol-version") in HANDSHAKE_VERSIONS:
+            version = request.fields.get("mcp-protocol-version")
+            if session and stream is not None and version in HANDSHAKE_VERSIONS:
                 CURRENT_CALL.get().stream = stream
             CLIENT.set(client_name(session, message.get("params")))
             level = self._levels.of(session, message.get("params"))
-            if stream is None or (token is None and dialog is None and level is None):
+            asks_for_news = token is not None or dialog is not None or level is not None
+            if stream is not None and not asks_for_news and session and version == HANDSHAKE_VERSIONS[-1]:
+                await stream.answer_plainly(partial(self._answer, request, message))
+            elif stream is None or not asks_for_news:
                 await self._answer(request, message, send)
             else:
                 news = CallNews(stream, level, has_progress=token is not None)

@@ -78,6 +78,8 @@ class Request:
                 data.append(text.removeprefix(b" "))
             elif not field and not text and data:
                 value, data = _value(b"\n".join(data)), []
+                if value is None:
+                    continue  # an event that only names a place in the stream
                 yield compact(value)
                 if isinstance(value, dict) and "method" not in value and value.get("id") == self.id:
                     return

@@ -13,6 +13,7 @@ from executor.errors import ExecutorError
 from executor.surfaces.mcp.streams.event_ids import event_id_of
 
 PROGRESS_SECONDS: Final = 2.0
+OPENING_SECONDS: Final = 2.0  # what takes no longer is answered without a stream, if its client asked for no news
 STREAM: Final = "text/event-stream"
 INTERNAL_ERROR: Final = -32603
 WAITING: Final = {"execute": "The code is running.", "resume": "Waiting for the execution, or for a human's decision."}
@@ -44,6 +45,8 @@ class CallStream:
         self._is_open = False
         self._held: list[Message] = []
         self._saying = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._opening: asyncio.Task[None] | None = None
         self._execution_id = ""
         self.has_named_events = False
 
@@ -74,6 +77,46 @@ class CallStream:
             await self._finish()
         finally:
             task.cancel()
+
+    async def answer_plainly(self, serve: Callable[[Send], Awaitable[None]]) -> None:
+        """The answer alone. Only if that takes longer, it is a stream, which the client can come back to."""
+        self._open_later()
+        try:
+            await serve(self._hold)
+        except ExecutorError as error:
+            await self._wait_for_opening()
+            if not self._is_open:
+                raise
+            await self._end(orjson.dumps(self._failure(error)))
+        else:
+            await self._wait_for_opening()
+            await self._finish()
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _open_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(OPENING_SECONDS, self._begin_opening)
+
+    def _begin_opening(self) -> None:
+        """Not before there is an execution that the client could come back to."""
+        if self._event_id:
+            self._opening = asyncio.create_task(self._name_place())
+        else:
+            self._open_later()
+
+    async def _wait_for_opening(self) -> None:
+        if self._opening is not None:
+            await self._opening
+
+    async def _name_place(self) -> None:
+        """An event without content, as revision 2025-11-25 begins a stream: the client comes back with its id."""
+        async with self._saying:
+            if not self._is_open:
+                await self._open()
+            self.has_named_events = True
+            body = b"id: %s\ndata: \n\n" % self._event_id
+            await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def resume(self, serve: Callable[[], Awaitable[bytes]]) -> None:
         """The rest of a stream that broke. A name without data: the client may come back once more."""
