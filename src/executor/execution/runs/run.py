@@ -25,7 +25,7 @@ from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
-from executor.runtime.protocol import Log, Program, Proposal, Sandbox, Step
+from executor.runtime.protocol import Answer, Log, Program, Proposal, Sandbox, Step
 from executor.telemetry import tracer
 from executor.telemetry.metrics import EXECUTION_SECONDS, EXECUTIONS, SANDBOX_WAIT
 
@@ -335,7 +335,7 @@ class Run:
     async def _deliver(self, sandbox: Sandbox) -> None:
         """One answer at a time, the sandbox drained in between; put on the wire together to save the waiting."""
         answers = [self._calls.deliveries.popleft() for _ in range(len(self._calls.deliveries))]
-        steps = await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
+        steps = await answer_all(sandbox, answers)
         self._calls.sends.release(answer.seq for answer in answers)
         for step in steps:
             if self._end is not None:
@@ -402,6 +402,16 @@ class Run:
             EXECUTION_SECONDS.observe(self.clock.spent_ms / 1000, status, self.execution.runtime)
         lines, kept = tuple(self._log.lines), self.journal.artifact
         self.outcome = Outcome(self.execution, self._calls.pending, lines, self._diagnostics, kept)
+
+
+async def answer_all(sandbox: Sandbox, answers: Sequence[Answer]) -> list[Step | BaseException]:
+    """What comes of each. One answer, as code that makes one call after another gets, needs no task of its own."""
+    if len(answers) > 1:
+        return await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
+    try:
+        return [await sandbox.answer(answers[0])]
+    except Exception as error:  # noqa: BLE001 - raised by the caller, as those of several are
+        return [error]
 
 
 def program_of(execution: Execution) -> Program:
