@@ -8,6 +8,7 @@ import shutil
 import socket
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -120,6 +121,13 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+def is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
 def check_found(word: str) -> None:
     """Before anything else, so that a typo is answered at once."""
     if shutil.which(word) is None:
@@ -164,3 +172,5 @@ def announce(address: str, token_file: Path | None, server: str, *, as_json: boo
         say(f"every program on this machine can use it. To connect it: {add}`")
     else:
         say(f"to connect it: {add} --bearer < {shlex.quote(str(token_file))}`")
+    if is_wildcard(urlsplit(address).hostname or ""):
+        say("from another machine, use an address of this one there; a name needs --allow-host")
