@@ -144,13 +144,17 @@ def _check_rate(c: Connection, execution: Execution, limits: UseLimits, of: str,
     left_ms = 0 if before is None else before + MINUTE_MS - now_ms()
     if left_ms > 0:
         seconds = min(60, math.ceil(left_ms / 1000))
-        raise _limit_reached("perMinute", of, most, f"submitted {most} executions within a minute", seconds=seconds)
+        raise _limit_reached("perMinute", of, most, f"submitted {_count(most)} within a minute", seconds=seconds)
 
 
 def _check_queue(c: Connection, execution: Execution, limits: UseLimits, of: str, actor_id: str) -> None:
     most = limits.queued
     if most and usage.count_queued(c, execution.workspace_id, actor_id, most) >= most:
-        raise _limit_reached("queued", of, most, f"has {most} executions queued")
+        raise _limit_reached("queued", of, most, f"has {_count(most)} queued")
+
+
+def _count(executions: int) -> str:
+    return f"{executions} execution{'s' if executions != 1 else ''}"
 
 
 def _limit_reached(limit: LimitName, of: str, most: int, what: str, **details: int) -> LimitReached:

@@ -18,13 +18,14 @@ COLUMNS = {
     "weight": "WEIGHT",
     "priority": "PRIORITY",
 }
+NUMBER = "N|none|default"
 BOUND = ("running", "queued", "perMinute")
 
 
 class Limit(click.ParamType[int | None]):
     """A number; `none` for no limit; `default` for what the settings say."""
 
-    name = "N|none|default"
+    name = NUMBER
 
     def __init__(self, least: int) -> None:
         self._least = least
@@ -59,9 +60,11 @@ def listing(as_json: bool) -> None:
 @command.command("set")
 @click.option("--actor", metavar="ACTOR", help="An actor of this workspace, by name or ID.")
 @click.option("--workspace", metavar="ID", help="A workspace of this installation. Only the operator may do this.")
-@click.option("--running", type=Limit(0), help="How many executions may run at once.")
-@click.option("--queued", type=Limit(0), help="How many may wait.")
-@click.option("--per-minute", "perMinute", type=Limit(0), help="How many may be submitted within a minute.")
+@click.option("--running", type=Limit(0), metavar=NUMBER, help="How many executions may run at once.")
+@click.option("--queued", type=Limit(0), metavar=NUMBER, help="How many may wait.")
+@click.option(
+    "--per-minute", "perMinute", type=Limit(0), metavar=NUMBER, help="How many may be submitted within a minute."
+)
 @click.option(
     "--weight", type=Limit(1), metavar="N|default", help="The share when others wait too: 3 is three times 1."
 )
