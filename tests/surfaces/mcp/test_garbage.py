@@ -26,7 +26,7 @@ SHORT_LIVED = (Run, Attempt)
 
 
 @pytest.fixture
-def uncollected() -> Iterator[None]:
+def no_collector() -> Iterator[None]:
     gc.collect()
     gc.disable()
     yield
@@ -39,7 +39,7 @@ def alive() -> Counter[str]:
 
 @pytest.mark.parametrize("code", ["return 1", "return await tools.shop.things.listThings()", "throw 1"])
 def test_calls_leave_nothing_to_the_garbage_collector(
-    daemon: Daemon, shop: list[Any], uncollected: None, code: str
+    daemon: Daemon, shop: list[Any], no_collector: None, code: str
 ) -> None:
     before = alive()
     params = {"name": "execute", "arguments": {"code": code}}
