@@ -72,9 +72,12 @@ async def change_actor(
 
     def write(c: Connection) -> ActorUse:
         workspaces.lock(c, by.workspace_id)
-        actor_id = identify("actor", given, policy_scope.actor_names(c, by.workspace_id))
+        names = policy_scope.actor_names(c, by.workspace_id)
+        is_known = given in names or given in names.values()
+        actor_id = identify("actor", given, names) if is_known else given
         if tenancy.actor(c, by.workspace_id, actor_id) is None:
-            raise NotFound(f"there is no actor {given!r}", hint="see `executor agents list`")
+            available = ", ".join(sorted(names.values()))
+            raise NotFound(f"there is no actor {given[:100]!r}", hint=f"available: {available}")
         _change(c, by, by.workspace_id, actor_id, changes)
         return _read_one(c, by.workspace_id, actor_id, limits.defaults.actor)
 

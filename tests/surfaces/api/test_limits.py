@@ -55,7 +55,7 @@ def test_what_is_no_limit_is_refused(daemon: Daemon, body: Any) -> None:
 
 def test_names_that_do_not_exist_are_refused(daemon: Daemon) -> None:
     me = operator(daemon)
-    assert me.patch("/v1/limits/actors/no-one", {"running": 1}).status == 400
+    assert me.patch("/v1/limits/actors/no-one", {"running": 1}).status == 404
     assert me.patch("/v1/limits/actors/act_0", {"running": 1}).status == 404
     assert me.patch("/v1/limits/workspaces/ws_0", {"running": 1}).status == 404
     assert me.patch(f"/v1/limits/workspaces/{workspace_id(daemon)}", {"priority": "high"}).status == 400
