@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -10,7 +11,7 @@ from executor.errors import ArtifactUnavailable, ToolError
 from executor.execution.artifacts import access, contents
 from executor.execution.artifacts.contents import Contents
 from executor.execution.artifacts.objects import maintenance
-from executor.execution.artifacts.objects.store import Objects
+from executor.execution.artifacts.objects.store import UPLOADS, Objects
 from executor.storage.executions import files, objects
 from tests.execution.artifacts.conftest import Shelf
 from tests.execution.artifacts.test_contents import CONTENT
@@ -154,3 +155,19 @@ async def test_a_part_is_read_without_the_rest(object_shelf: Shelf, proxy: Fault
     kept = await object_shelf.keep(CONTENT)
     proxy.fail("cut_answers")  # any answer of more than 20 kB
     assert await object_shelf.contents.read(kept, 5_000_000, 5_010_000) == CONTENT[5_000_000:5_010_000]
+
+
+async def test_files_that_never_arrive_keep_no_one_from_the_store(object_shelf: Shelf) -> None:
+    kept = await object_shelf.keep(CONTENT)
+    slow = [object_shelf.files.begin("application/zip", "a.zip", None) for _ in range(UPLOADS)]
+    for writer in slow:
+        await writer.write(CONTENT[:1_500_000])
+    async with asyncio.timeout(60):
+        assert await object_shelf.contents.read(kept) == CONTENT
+        other = await object_shelf.keep(CONTENT[1:])
+        assert other.object_key is None and await object_shelf.contents.read(other) == CONTENT[1:]
+    for writer in slow:
+        await writer.discard()
+    async with asyncio.timeout(60):
+        while not object_shelf.contents.takes(None):  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.01)

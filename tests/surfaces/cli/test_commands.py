@@ -137,3 +137,17 @@ def test_a_bad_setting_is_a_usage_error(cli: Cli) -> None:
     done = cli("status", EXECUTOR_PORT="many")
     assert done.code == exit_codes.USAGE
     assert "EXECUTOR_PORT" in done.err
+
+
+@pytest.mark.parametrize("text", ["nan", "inf"])
+def test_no_option_takes_what_is_not_an_amount(text: str) -> None:
+    numbers = [
+        (name, option.type)
+        for name, command in every_command()
+        for option in command.params
+        if isinstance(option.type, click.FloatRange) or option.type is click.FLOAT
+    ]
+    assert len(numbers) >= 3
+    for name, kind in numbers:
+        with pytest.raises(click.BadParameter):
+            pytest.fail(f"{name}: {kind.convert(text, None, None)}")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from executor.surfaces.mcp.streams import progress
-from executor.surfaces.mcp.streams.event_ids import CallPlace, read_event_id
+from executor.surfaces.mcp.streams.event_ids import CallPlace, event_id_of, read_event_id
 from tests.support.conditions import wait_for
 from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Daemon
@@ -117,13 +117,20 @@ def test_the_stream_of_another_agent_is_not_found(daemon: Daemon) -> None:
     read_answer(daemon, event_id)
 
 
-@pytest.mark.parametrize("event_id", ["", "1", "exec_1", "exec_1.execute.", "exec_1.execute.W10", "x" * 5_000])
+# Half a surrogate pair, and 30 digits.
+UNWRITABLE = ["exec_1.execute.Ilx1ZDgwMCI", "exec_1.execute.OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5"]
+
+
+@pytest.mark.parametrize(
+    "event_id", ["", "1", "exec_1", "exec_1.execute.", "exec_1.execute.W10", "x" * 5_000, *UNWRITABLE]
+)
 def test_ids_that_are_not_ours_are_refused(daemon: Daemon, event_id: str) -> None:
     with come_back(daemon, event_id) as response:
         assert response.status == 405
 
 
 def test_an_id_says_all_that_is_needed() -> None:
-    for number in (0, 10**20, "", "a b\n", "ü"):
+    for number in (0, 2**63, "", "a b\n", "ü"):
         place = CallPlace("exec_1a", "resume", number)
         assert read_event_id(place.to_event_id()) == place
+    assert event_id_of("exec_1a", {"id": 10**20, "params": {"name": "resume"}}) == ""  # it has no answer of ours

@@ -43,8 +43,10 @@ class Contents:
         self._asked_from = 0.0
 
     def takes(self, size: int | None) -> bool:
-        """Whether a file of that size, which may not be known, goes to the store."""
-        return self.store is not None and (size is None or size >= self.least) and time.monotonic() >= self._asked_from
+        """Whether a file of that size, which may not be known, goes to the store: others may take all of its time."""
+        if self.store is None or self.store.is_full or time.monotonic() < self._asked_from:
+            return False
+        return size is None or size >= self.least
 
     async def begin(self, execution: Execution, artifact: Artifact, size: int | None, check: CheckTotal) -> Upload:
         """A file that arrives in pieces."""

@@ -28,6 +28,7 @@ PART = 8 * 1024 * 1024  # S3 takes 10,000 parts; `part_size` makes them larger f
 MOST_PARTS = 9_000
 PARALLEL = 2  # parts that are sent at once: memory holds about one more
 THREADS = 32
+UPLOADS = 32  # each holds a thread for as long as its file arrives, so they have threads of their own
 REQUEST_SECONDS = 30
 RETRY_SECONDS = 20
 RETRIES = 3
@@ -49,7 +50,13 @@ class Objects:
         self.part_size = max(PART, -(-largest // MOST_PARTS))
         self.store = open_store(location, credentials)
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
+        self.upload_threads = ThreadPoolExecutor(UPLOADS + 1, thread_name_prefix="uploads")  # one to move content
         self._uploads: WeakSet[Upload] = WeakSet()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one more file would have to wait for a thread."""
+        return sum(upload.is_under_way for upload in self._uploads) >= UPLOADS
 
     def begin(self, key: str) -> Upload:
         upload = Upload(self, key)
@@ -60,7 +67,8 @@ class Objects:
         """Without waiting for a store that does not answer."""
         for upload in tuple(self._uploads):
             await upload.abort()
-        self.threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self.threads, self.upload_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def read(self, key: str, start: int, end: int) -> bytes:
         """Exactly these bytes; nothing else of the object is transferred."""
@@ -111,13 +119,21 @@ class Objects:
             yield [(one["path"], int(one["last_modified"].timestamp() * 1000)) for one in batch]
 
     async def run(self, action: str, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        return await self._run(self.threads, action, partial(work, self.store, *arguments, **options))
+
+    async def upload(self, key: str, pieces: Iterator[bytes]) -> None:
+        import obstore
+
+        job = partial(obstore.put, self.store, key, pieces, use_multipart=True, max_concurrency=PARALLEL)
+        await self._run(self.upload_threads, "written to", partial(job, chunk_size=self.part_size))
+
+    async def _run(self, threads: ThreadPoolExecutor, action: str, job: Callable[[], T]) -> T:
         """Errors of the library, whose texts are long, become a sentence. FileNotFoundError is an object that is
         missing where that can be."""
         from obstore.exceptions import BaseError
 
-        job = partial(work, self.store, *arguments, **options)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.threads, job)
+            return await asyncio.get_running_loop().run_in_executor(threads, job)
         except (BaseError, OSError, ValueError) as error:
             is_missing = isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error)
             if is_missing and action in ("read from", "deleted from"):
@@ -144,12 +160,13 @@ class Upload:
         self._size = 0
         self._task: asyncio.Task[Any] | None = None
 
+    @property
+    def is_under_way(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     async def start(self, seconds: float) -> None:
         """Raises ArtifactUnavailable if the store does not accept it. Then nothing was lost yet."""
-        import obstore
-
-        parts = {"chunk_size": self._objects.part_size, "max_concurrency": PARALLEL, "use_multipart": True}
-        self._task = asyncio.create_task(self._objects.run("written to", obstore.put, self._key, self._take(), **parts))
+        self._task = asyncio.create_task(self._objects.upload(self._key, self._take()))
         await self._first(self._begun.wait(), seconds)
         if not self._begun.is_set():
             await self.abort()

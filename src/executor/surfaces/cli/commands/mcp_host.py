@@ -16,7 +16,7 @@ from executor.errors import InvalidRequest, PortTaken, SourceUnreachable
 from executor.settings import Settings, bracket_host
 from executor.surfaces.cli import exit_codes
 from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.options import Number, json_option
 from executor.surfaces.cli.output import clean, emit_json, program, say
 
 PORT = 8790
@@ -61,7 +61,7 @@ Example: executor mcp-host --port 8790 --env GITHUB_TOKEN -- npx -y some-mcp-ser
 )
 @click.option(
     "--idle",
-    type=click.FloatRange(1, 31_536_000),
+    type=Number(1, 31_536_000),
     default=900,
     show_default=True,
     metavar="SECONDS",

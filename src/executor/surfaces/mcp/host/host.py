@@ -10,10 +10,10 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from executor.errors import ExecutorError, SourceUnreachable
+from executor.errors import Busy, Conflict, ExecutorError, SourceUnreachable
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.surfaces.mcp.host.error_output import ErrorOutput
-from executor.surfaces.mcp.host.message import COMMAND_FAILED, INITIALIZE, INVALID_REQUEST, Message, read_message
+from executor.surfaces.mcp.host.message import COMMAND_FAILED, INITIALIZE, INVALID_REQUEST, Id, Message, read_message
 from executor.surfaces.mcp.host.responses import (
     SESSION_HEADER,
     begin_events,
@@ -156,6 +156,8 @@ class McpHost:
             await session.send(message)
         except SourceUnreachable:
             await send_error(send, 404, INVALID_REQUEST, NO_SESSION)
+        except Busy as error:
+            await refuse(send, error)
         else:
             await send_json(send, 202, b"")
 
@@ -163,14 +165,16 @@ class McpHost:
         assert request.id is not None  # noqa: S101 - for the type checker
         try:
             outbox = session.begin_call(request)
-        except ExecutorError as error:
-            await send_error(send, error.status, INVALID_REQUEST, f"{error.message}; {error.hint}", request.id)
+        except (Busy, Conflict) as error:
+            await refuse(send, error, request.id)
             return
         try:
             await session.send(request)
             await send_answer(outbox, send, [(SESSION_HEADER, session.id.encode())])
         except SourceUnreachable:
             await send_error(send, 404, INVALID_REQUEST, NO_SESSION, request.id)
+        except Busy as error:
+            await refuse(send, error, request.id)
         finally:
             session.end_call(request.id, outbox)
 
@@ -184,6 +188,10 @@ class McpHost:
             await until_disconnect(receive, send_events(outbox, send))
         finally:
             session.unlisten(outbox)
+
+
+async def refuse(send: Send, error: ExecutorError, number: Id | None = None) -> None:
+    await send_error(send, error.status, INVALID_REQUEST, f"{error.message}; {error.hint}", number)
 
 
 async def until_disconnect(receive: Receive, work: Coroutine[Any, Any, None]) -> None:

@@ -100,4 +100,12 @@ def on_one_line(data: bytes) -> bytes:
 
 def error_message(number: Id | None, code: int, text: str) -> Message:
     value = {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": text}}
-    return Message(orjson.dumps(value), id=number, is_error=True)
+    return Message(write_json(value), id=number, is_error=True)
+
+
+def write_json(value: Any) -> bytes:
+    """Also what only the lenient reader takes: an ID of half a surrogate pair, or of more than 64 bits."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value).encode()

@@ -15,8 +15,12 @@ class Room:
         self._left = size
         self._free = asyncio.Event()
 
+    @property
+    def is_full(self) -> bool:
+        return self._left <= 0
+
     async def take(self, size: int) -> None:
-        while self._left <= 0:
+        while self.is_full:
             self._free.clear()
             await self._free.wait()
         self._left -= size

@@ -98,12 +98,15 @@ class HostSession:
         self.last_used = asyncio.get_running_loop().time()
 
     async def send(self, message: Message) -> None:
-        """Raises SourceUnreachable if the command has ended."""
+        """Raises SourceUnreachable if the command has ended, and Busy if it does not read: what waits takes memory,
+        also when its client has left."""
         self.touch()
         child, size = self._child, len(message.data)
         if child is None:
             raise SourceUnreachable(f"{self._endpoint.display_name} has ended", hint="start a new session")
-        await self._inbound.take(size)
+        if self._inbound.is_full:
+            raise Busy("the command does not read what was sent to it", hint="try again later")
+        self._inbound.give(-size)
         try:
             await child.write_line(message.data + b"\n")
         finally:
@@ -134,8 +137,10 @@ class HostSession:
     def _end(self, reason: str) -> None:
         """Each request under way gets an answer: how it went is not known, and no longer to be known."""
         text = f"{self._endpoint.display_name} has ended"
-        self._routes.close({number: error_message(number, COMMAND_FAILED, text) for number in self._routes.calls})
-        self._on_end(self, reason)
+        try:
+            self._routes.close({number: error_message(number, COMMAND_FAILED, text) for number in self._routes.calls})
+        finally:
+            self._on_end(self, reason)
 
     async def _pump(self, child: Child) -> None:
         noise = 0

@@ -6,7 +6,7 @@ import click
 
 from executor.settings import Settings
 from executor.surfaces.cli.main import COMMANDS
-from executor.surfaces.cli.options import json_option
+from executor.surfaces.cli.options import Number, json_option
 
 
 @click.command("call", help=f"{COMMANDS['call']} Prints the result as JSON on standard output, logs on standard error.")
@@ -22,7 +22,7 @@ from executor.surfaces.cli.options import json_option
 @click.option("--no-open", is_flag=True, help="When a decision is needed, neither prompt here nor open a browser.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0.001),
+    type=Number(min=0.001),
     metavar="SECONDS",
     help="Limit on active time. Time spent waiting for people doesn't count.",
 )

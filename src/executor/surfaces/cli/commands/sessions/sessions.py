@@ -13,7 +13,7 @@ from executor.surfaces.cli.commands.sessions.session_agents import agents, insta
 from executor.surfaces.cli.commands.sessions.session_keys import keys
 from executor.surfaces.cli.exit_codes import FAILED, INTERRUPTED
 from executor.surfaces.cli.main import add_group, group
-from executor.surfaces.cli.options import limit_option
+from executor.surfaces.cli.options import Number, limit_option
 from executor.surfaces.cli.output import clean, emit, emit_json, emit_page, emit_result, facts, program, say, table
 from executor.surfaces.cli.session_follow import SessionFollower, exit_code_of
 
@@ -41,7 +41,7 @@ command.add_command(uninstall)
 @click.option("--unix-user", metavar="NAME", help="With --isolation strict: the Unix user that the agent runs as.")
 @click.option("--mode", type=click.Choice(MODES), default="default", show_default=True, help="The permission mode.")
 @click.option("--unattended", type=click.Choice(UNATTENDED), help="What to do when no one answers a request.")
-@click.option("--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="The most to spend.")
+@click.option("--budget", type=Number(min=0, min_open=True), metavar="USD", help="The most to spend.")
 @click.option("--model", default="", help="The model to use. Default: the agent's own.")
 @click.option("--title", default="", help="A name for the session. Default: its first prompt.")
 @click.option("--prompt", "first", metavar="TEXT", help="Send this prompt and follow it.")
