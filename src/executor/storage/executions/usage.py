@@ -45,6 +45,8 @@ def count_owned(c: Connection, workspace_id: str, actor_id: str, most: int) -> i
 
 
 def count_queued(c: Connection, workspace_id: str, actor_id: str, most: int) -> int:
+    if c.dialect.name == "sqlite":
+        return _count_status(c, "queued", workspace_id, actor_id, most)
     return _count(c, QUEUED, workspace_id, actor_id, most)
 
 
@@ -64,12 +66,17 @@ def find_submission(c: Connection, workspace_id: str, actor_id: str, place: int)
 
 def count_all(c: Connection, workspace_id: str, actor_id: str) -> tuple[int, int]:
     """How many run and are queued now, for people; no further than `COUNTED`. On SQLite nothing has an owner."""
-    queued = count_queued(c, workspace_id, actor_id, COUNTED)
     if c.dialect.name == "postgresql":
+        queued = count_queued(c, workspace_id, actor_id, COUNTED)
         return count_owned(c, workspace_id, actor_id, COUNTED), queued
-    mine = [_e.workspace_id == workspace_id, _e.status == "running", *([_e.actor_id == actor_id] if actor_id else [])]
-    some = sa.select(sa.literal(1)).select_from(executions).where(*mine).limit(COUNTED).subquery()
-    return int(c.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()), queued
+    return _count_status(c, "running", workspace_id, actor_id), _count_status(c, "queued", workspace_id, actor_id)
+
+
+def _count_status(c: Connection, status: str, workspace_id: str, actor_id: str, most: int = COUNTED) -> int:
+    """As SQLite's index is ordered."""
+    mine = [_e.workspace_id == workspace_id, _e.status == status, *([_e.actor_id == actor_id] if actor_id else [])]
+    some = sa.select(sa.literal(1)).select_from(executions).where(*mine).limit(most).subquery()
+    return int(c.execute(sa.select(sa.func.count()).select_from(some)).scalar_one())
 
 
 def _of(workspace_id: str, actor_id: str) -> tuple[sa.ColumnElement[bool], ...]:
