@@ -53,7 +53,8 @@ REASONS = {
         connections:touch connections:grant connections:claim_refresh
         connections:finish_refresh connections:release_refresh connections:reseal_grant
         oauth_flows:reseal_client secrets:replace_value secrets:reseal secrets:touch
-        sources:rewrite sources:delete sources:by_id tools:next_generation search_segments:_row tools:bindings tools:digests tools:_own
+        sources:rewrite sources:delete sources:by_id tools:next_generation search_segments:_row
+        tools:bindings tools:digests tools:_own
         tools:_delete tools:simple_reads tools:raw_paths search_entries:effects files:complete files:remove_some
         interactions:pending_of_session interactions:granted_in_session
         tool_reviews:of_source tool_reviews:pending tool_reviews:count_pending tool_reviews:remove
@@ -61,7 +62,8 @@ REASONS = {
     "of a workspace, compared in the way its index is ordered": "usage:_count",
     "of an organization: whether another of its workspaces has such a source": "policies:is_made_for",
     SESSION: """
-        messages:after messages:append messages:unread_notices messages:before messages:copy messages:get messages:of_kind model_keys:delete
+        messages:unread_notices
+        messages:after messages:append messages:before messages:copy messages:get messages:of_kind model_keys:delete
         model_keys:get model_usage:finish model_usage:reserve model_usage:settle
         model_usage:spending sessions:change sessions:delete sessions:page tasks:change tasks:get
         tasks:of_session tokens:revoke
