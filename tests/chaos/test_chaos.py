@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -215,6 +216,14 @@ def wait_for_all(daemon: Daemon, ids: set[str], seconds: float = 180.0) -> None:
     raise AssertionError(f"never ended: { {key: status for key, status in states.items() if status != 'completed'} }")
 
 
+def log_of(daemon: Any, error: Any) -> list[str]:
+    """What the daemon wrote down about an internal error: the files are gone when someone reads of it."""
+    incident = re.search(r"err_\w+", str(error))
+    file = getattr(daemon, "state_dir", Path()) / "daemon.log"
+    lines = file.read_text(errors="replace").splitlines() if incident and file.is_file() else []
+    return [line[:6000] for line in lines if incident and incident[0] in line]
+
+
 def judge(daemon: Daemon, accepted: dict[str, str], file: Path, human: Human) -> dict[str, int]:
     counts = collections.Counter(effects(file))
     seen = collections.Counter(key for (_, key), times in counts.items() for _ in range(times))
@@ -223,7 +232,7 @@ def judge(daemon: Daemon, accepted: dict[str, str], file: Path, human: Human) ->
     report = {"calls": 0, "unknown": 0}
     for execution_id, tag in accepted.items():
         view = daemon.get(f"/v1/executions/{execution_id}")
-        assert view["status"] == "completed", view["error"]
+        assert view["status"] == "completed", (view["error"], log_of(daemon, view["error"]))
         values = list(result_lines(view["result"]))
         check_values(values, tag, execution_id, seen, human)
         report["calls"] += len(values)
