@@ -72,14 +72,28 @@ async def rows(database: Database) -> list[Any]:
 
 
 async def test_of_several_processes_that_need_an_index_at_once_one_builds_it(
-    harness: CatalogHarness, other: Database, builds: list[str], tmp_path: Path
+    harness: CatalogHarness,
+    other: Database,
+    builds: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(search_segments, "CLAIM_SECONDS", 3600)  # a busy machine may pause the one that builds
     await connect_things(harness)
     processes = [Indexes(one, tmp_path / str(at)) for at, one in enumerate((harness.database, other, other))]
     found = await asyncio.gather(*(one.of(harness.workspace) for one in processes))
     assert builds == ["things"]
     assert found[0].index.paths == found[1].index.paths == found[2].index.paths
     assert found[1].index.postings("box") is not None
+    assert [row.part for row in await rows(other)] == [0]
+
+
+async def test_what_was_stored_a_moment_ago_can_not_be_claimed(harness: CatalogHarness, other: Database) -> None:
+    """Else a process that looked before and claims after builds it again."""
+    await connect_things(harness)
+    await Indexes(harness.database).of(harness.workspace)
+    [one] = await other.read(search_entries.list_sources)
+    assert not await other.write(lambda c: search_segments.claim(c, one, code_version()))
     assert [row.part for row in await rows(other)] == [0]
 
 

@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from typing import Any
 
 import pytest
 
 from executor.errors import CodeTooLarge, Conflict, EmptyCode, NotFound, UnknownRuntime
 from executor.model.execution import Limits
+from executor.runtime.protocol import Answer, Step
+from executor.runtime.worker.process import sandbox_lost
+from executor.runtime.worker.sandbox import PlacedSandbox
 from executor.storage.executions import calls, events
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
@@ -240,14 +245,49 @@ async def test_a_lost_worker_loses_no_execution_and_repeats_no_call(harness: Exe
     """
     execution = await submit(harness.executor.engine, agent, code)
     await until(lambda: len(harness.effects()) == 1)
-    import os
-    import signal
-
     for pid in harness.executor.runtime.worker_pids:
         os.kill(pid, signal.SIGKILL)
     outcome = await harness.wait(execution.id)
     assert value(outcome) == "once"
     assert harness.effects() == [("entries", "once"), ("entries", "then")]
+
+
+async def test_an_answer_that_comes_before_a_replay_is_lost_has_its_place_after_the_others(
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sandbox is lost, and the next one in the middle of the replay: what was recorded before keeps its place."""
+    await harness.policy("ledger.**", "allow")
+    executor = harness.executor
+    code = """
+        for (const key of ["a", "b", "c"]) await tools.ledger.entries.addEntry({key});
+        await Promise.all([50, 250_000].map((ms) => new Promise((resolve) => setTimeout(resolve, ms))));
+        return "done";
+    """
+    deliver = PlacedSandbox.answer
+    lost: list[int] = []
+
+    async def lose(sandbox: PlacedSandbox, answer: Answer) -> Step:
+        if answer.seq == 4 and not lost:
+            lost.append(4)
+            raise sandbox_lost("it is lost", innocent=True)
+        if answer.seq == 2 and lost == [4]:
+            lost.append(2)
+            [run] = executor.engine._dispatch.runs.values()
+            call, timer = run._calls.sends._under_way[5]
+            timer.cancel()
+            run._calls.sends.arrive(call, "null")
+            raise sandbox_lost("it is lost in the middle of a replay", innocent=True)
+        return await deliver(sandbox, answer)
+
+    monkeypatch.setattr(PlacedSandbox, "answer", lose)
+    outcome = await harness.run(code)
+    assert value(outcome) == "done" and lost == [4, 2]
+    assert harness.effects() == [("entries", "a"), ("entries", "b"), ("entries", "c")]
+    workspace_id = executor.tenancy.workspace.id
+    done = await executor.database.read(lambda c: calls.of_execution(c, workspace_id, outcome.execution.id))
+    assert [call.done_seq for call in done] == [1, 2, 3, 4, 5]
+    report = await executor.engine.replay(executor.tenancy.operator, outcome.execution.id)
+    assert report.matches, report.detail
 
 
 async def test_an_endless_loop_in_one_execution_leaves_the_others_alone(harness: ExecutorHarness) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import orjson
@@ -49,6 +50,15 @@ class Answers:
         self.seq, self.clock_ms = call.done_seq or 0, call.done_ms or 0
         self._bytes += len(call.result or "")
         return answer_of(call)
+
+
+def place_of(calls: Iterable[Call]) -> tuple[int, int, int]:
+    """Where the answers of these calls end."""
+    done = [call for call in calls if call.done_seq is not None]
+    last = max(done, key=lambda call: call.done_seq or 0, default=None)
+    if last is None:
+        return 0, 0, 0
+    return last.done_seq or 0, last.done_ms or 0, sum(len(call.result or "") for call in done)
 
 
 def proposed_call(execution: Execution, admission: Admission) -> Call:

@@ -25,7 +25,7 @@ from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.failures import AnswerLost
 from executor.execution.journal.cursor import JournalCursor
 from executor.execution.journal.journal import BOOTTIME, Journal, Recorded
-from executor.execution.journal.records import Answers, answer_of, proposed_call
+from executor.execution.journal.records import Answers, answer_of, place_of, proposed_call
 from executor.execution.runs.log import RunLog
 from executor.execution.runs.wall_clock import WallClock
 from executor.model.execution import Call, Execution
@@ -67,6 +67,7 @@ class RunCalls:
         self.unsettled: list[tuple[Call, CredentialMissing | AnswerLost]] = []
         self.elicitations = Elicitations(execution, journal, pipeline, self.approvals, self.sends.news)
         self.answers = Answers(execution.clock_ms, execution.limits.result_bytes)
+        self._recorded = self.answers.place  # up to where places are taken in the journal
         self.on_fenced: Callable[[], None] = ignore
         self._committed = 0.0  # when the journal of the last calls began to be written
 
@@ -216,6 +217,8 @@ class RunCalls:
             self._log.warn(call, line)
         self.unsettled += [(call, why) for call, why in arrived if isinstance(why, CredentialMissing | AnswerLost)]
         given = [one for one in arrived if not isinstance(one[1], CredentialMissing | AnswerLost)]
+        if self.answers.seq < self._recorded[0]:  # the sandbox was lost, or the daemon stops, in the middle of a replay
+            self.answers.place = self._recorded
         answered = [self.answers.give(call, outcome) for call, outcome in given]
         for call in answered:
             self.position.open.pop(call.seq, None)
@@ -313,7 +316,13 @@ class RunCalls:
         self.sends.release_all()
         self.deliveries.clear()
         self.approvals.asked.clear()
+        self._recorded = max(self._recorded, self.answers.place)
         self.answers = Answers(self._execution.clock_ms, self._execution.limits.result_bytes)
+
+    def load(self, recorded: Recorded) -> None:
+        """What the journal has, to be replayed."""
+        self.position = JournalCursor(recorded)
+        self._recorded = max(self._recorded, place_of(recorded.calls.values()))
 
 
 def now_seconds() -> float:

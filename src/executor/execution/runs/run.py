@@ -14,7 +14,6 @@ from typing import Any
 from executor.errors import AccessRevoked, Fenced, ReplayDiverged, SandboxLost
 from executor.execution import failures
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.journal.cursor import JournalCursor
 from executor.execution.journal.journal import Journal
 from executor.execution.outcome import Outcome
 from executor.execution.runs.calls import RunCalls, ignore
@@ -206,7 +205,7 @@ class Run:
             self._take(await sandbox.start(program))
         else:
             recorded = await self.journal.load()
-            self._calls.position = JournalCursor(recorded)
+            self._calls.load(recorded)
             self._log.restore(recorded)
             self._take(await sandbox.start(program))
             await self._replay(sandbox)

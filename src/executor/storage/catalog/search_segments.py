@@ -32,7 +32,7 @@ def load(c: Connection, one: Listed, version: str) -> bytes | None:
 
 
 def claim(c: Connection, one: Listed, version: str) -> bool:
-    """False if another process builds it: one whose claim was renewed a moment ago."""
+    """False if another process builds it, whose claim was renewed a moment ago, or has built it."""
     row = _row(c, one, version)
     if row is None:
         return True  # it is gone, so there is nothing to build
@@ -42,7 +42,12 @@ def claim(c: Connection, one: Listed, version: str) -> bool:
         set_={"written_at": _now},
         where=_s.written_at < _now - timedelta(seconds=CLAIM_SECONDS),
     )
-    return c.execute(claimed.returning(_s.part)).first() is not None
+    if c.execute(claimed.returning(_s.part)).first() is None:
+        return False
+    stored = c.execute(sa.select(_s.part).where(_of(one, version), _s.part != CLAIM).limit(1)).first()
+    if stored is not None:  # just now, by one whose claim went with that
+        c.execute(sa.delete(search_segments).where(_of(one, version), _s.part == CLAIM))
+    return stored is None
 
 
 def renew(c: Connection, one: Listed, version: str) -> None:
