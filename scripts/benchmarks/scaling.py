@@ -42,12 +42,14 @@ def measure(subject: Subject, *, quick: bool, say: Say) -> Rows:
             rows[f"scaling: {label} calls in one execution, {amount:,}"] = timed(subject, read, 2 if quick else 5)
     for size in KILOBYTES:
         say(f"scaling: a result of {size} kB")
-        rows[f"scaling: result in kB, {size:,}"] = timed(subject, partial(returned, client, size), 3 if quick else 10)
+        rows[f"scaling: result in kB, {size:,}"] = timed(
+            subject, partial(return_text, client, size), 3 if quick else 10
+        )
     client.close()
     return rows
 
 
-def returned(client: Mcp, kilobytes: int) -> None:
+def return_text(client: Mcp, kilobytes: int) -> None:
     """What is large becomes an artifact, so only that it went well is looked at."""
     answer = client.call("execute", {"code": f"return 'x'.repeat({kilobytes * 1000 - 2})"})
     if answer.get("isError"):

@@ -1,4 +1,4 @@
-"""scripts/model-cluster: its queues behave like those that it stands for, and it predicts what was measured."""
+"""scripts/model-cluster: its queues behave like real ones, and it predicts what was measured."""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ import logging
 import os
 import resource
 import secrets
-import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +24,7 @@ from executor import __version__
 from executor.daemon import data_files, lock, session_settings
 from executor.daemon.role import Role, check_role, executes
 from executor.daemon.server import port
+from executor.daemon.server.stop_signals import on_signal
 from executor.daemon.startup_report import Report
 from executor.errors import ExecutorError
 from executor.private_files import write_private
@@ -42,7 +42,6 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LARGE_BLOCK = 1024 * 1024
 GARBAGE = 20_000  # objects in cycles that may lie about; see docs/decisions/garbage-collection.md
 FILES = 10_240  # what macOS allows at most
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
 
 logger = logging.getLogger(__name__)
@@ -148,7 +147,7 @@ async def _live(
 
     from executor.daemon.wiring.runtimes import Sandboxes
 
-    stopping = _on_signal()
+    stopping = on_signal()
     sandboxes = Sandboxes(settings, is_needed=executes(settings, role))
     try:
         create_surfaces = await asyncio.to_thread(load_surfaces)
@@ -196,22 +195,6 @@ async def _ready(settings: Settings, report: Report, stopping: asyncio.Event) ->
         report.ready(settings.base_url)
         logger.info("daemon.ready", extra={"address": settings.base_url})
         await stopping.wait()
-
-
-def _on_signal() -> asyncio.Event:
-    """Set by the first signal; a second one ends the process at once, which the journal survives."""
-    import asyncio
-
-    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
-
-    def stop() -> None:
-        stopping.set()
-        for number in STOP_SIGNALS:
-            loop.remove_signal_handler(number)
-
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, stop)
-    return stopping
 
 
 async def _await_open(opening: asyncio.Task[Executor], stopping: asyncio.Event) -> Executor | None:

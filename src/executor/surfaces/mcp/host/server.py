@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import socket
 from collections.abc import Callable
 
 from executor.daemon.server.http_server import Listening
+from executor.daemon.server.stop_signals import on_signal
 from executor.surfaces.mcp.host.guard import Access, HostGuard
 from executor.surfaces.mcp.host.host import McpHost
 from executor.surfaces.mcp.host.trial import try_command
-
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 async def serve(
@@ -39,17 +37,3 @@ async def try_first(host: McpHost, stopping: asyncio.Event) -> str:
         await asyncio.wait([trial])
         return ""
     return trial.result()
-
-
-def on_signal() -> asyncio.Event:
-    """Set by the first signal. A second one ends this process at once, and with it every command."""
-    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
-
-    def stop() -> None:
-        stopping.set()
-        for number in STOP_SIGNALS:
-            loop.remove_signal_handler(number)
-
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, stop)
-    return stopping
