@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -349,10 +350,14 @@ class Catalog:
             )
         return found
 
-    async def warm(self) -> None:
-        """Make the kinds of what is connected, so that no call has to wait for their libraries."""
-        for name in sorted({source.kind for source in await self._database.read(source_rows.everywhere)}):
+    async def warm(self) -> bool:
+        """Make the kinds of what is connected, so that no call has to wait for their libraries. False if nothing is."""
+        kinds = {source.kind for source in await self._database.read(source_rows.everywhere)}
+        for name in sorted(kinds):
             await self._kinds.get(name)
+        if kinds:
+            await asyncio.to_thread(importlib.import_module, "jsonschema_rs")  # which checks arguments
+        return bool(kinds)
 
     async def close(self) -> None:
         await self.lifecycle.close()

@@ -9,22 +9,22 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-import jsonschema_rs
 import orjson
 
 from executor.errors import InvalidRequest
 from executor.model.digest import plain_numbers
 from executor.model.policy import Condition, Test
 
+if TYPE_CHECKING:
+    import jsonschema_rs
+
 MAX_PATTERN = 200
 MAX_SUBJECT = 10_000
 MAX_CONDITIONS = 20
 MAX_VALUE = 4_000
 MISSING: Any = object()
-# An engine without backtracking: whatever pattern an operator writes, no text that code sends can hold the daemon up.
-LINEAR = jsonschema_rs.RegexOptions(size_limit=1_000_000)
 
 
 class Arguments(dict[str, Any]):
@@ -103,11 +103,16 @@ def matches(found: Any, pattern: str) -> bool | None:
 
 @lru_cache(maxsize=1024)
 def compile_pattern(text: Any) -> jsonschema_rs.Draft202012Validator:
+    """By an engine without backtracking: whatever pattern an operator writes, no text that code sends can hold the
+    daemon up."""
+    import jsonschema_rs  # for the first pattern; see docs/decisions/imports-at-first-use.md
+
     if not isinstance(text, str) or len(text) > MAX_PATTERN:
         raise wrong(f"a pattern is text of at most {MAX_PATTERN} characters", "for example: refs/heads/release-[0-9]+")
     whole = {"allOf": [{"pattern": text}, {"pattern": rf"\A(?:{text})\z"}]}  # alone first: it may not close our group
+    linear = jsonschema_rs.RegexOptions(size_limit=1_000_000)
     try:
-        return jsonschema_rs.Draft202012Validator(whole, offline=True, pattern_options=LINEAR)
+        return jsonschema_rs.Draft202012Validator(whole, offline=True, pattern_options=linear)
     except (jsonschema_rs.ValidationError, ValueError) as error:
         hint = "write it without lookaround and backreferences"
         raise wrong(f"the pattern {text!r} is not a supported regular expression", hint) from error

@@ -11,12 +11,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from executor.errors import InvalidRequest
 from executor.model.tool import Schema
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 FieldKind = Literal["text", "integer", "number", "boolean", "choice", "choices"]
 
@@ -186,6 +187,8 @@ def find_problems(fields: tuple[Field, ...], content: Any) -> list[str]:
 
 
 def describe(error: jsonschema_rs.ValidationError) -> str:
+    import jsonschema_rs
+
     at, kind = list(error.instance_path), error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.Required):
         return f"{kind.property}: it is required"
@@ -201,7 +204,13 @@ def validator_of(fields: tuple[Field, ...]) -> jsonschema_rs.Draft202012Validato
         "required": [one.name for one in fields if one.required],
         "additionalProperties": False,
     }
-    return jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=True, mask="it")
+    return compile_validator(schema, validate_formats=True, mask="it")
+
+
+def compile_validator(schema: Schema, **options: Any) -> jsonschema_rs.Draft202012Validator:
+    import jsonschema_rs  # for the first form; see docs/decisions/imports-at-first-use.md
+
+    return jsonschema_rs.Draft202012Validator(schema, offline=True, **options)
 
 
 def schema_of(one: Field) -> Schema:
@@ -215,7 +224,7 @@ def schema_of(one: Field) -> Schema:
 
 
 def is_valid(one: Field, value: Any) -> bool:
-    return value is None or jsonschema_rs.Draft202012Validator(schema_of(one), offline=True).is_valid(value)
+    return value is None or compile_validator(schema_of(one)).is_valid(value)
 
 
 def without_default(one: Field) -> Field:

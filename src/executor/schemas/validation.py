@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from executor.errors import ToolError
 from executor.model.tool import Schema, Tool
 from executor.schemas.cost import ValidationCost
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MAX_REPAIRS = 100
 MAX_PROBLEMS = 20
@@ -19,8 +20,6 @@ MAX_MESSAGE = 300
 # The library holds all other threads up while it works: some 10 ns a step to check, 50 µs a step to say what is wrong.
 CHECKED_STEPS = 10_000_000
 EXPLAINED_STEPS = 5_000
-# Patterns come from documents: an expression that explodes gives up instead of holding the process.
-PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000, size_limit=1_000_000)
 ACCEPT_ALL: Schema = {"type": "object"}
 
 
@@ -28,7 +27,11 @@ class Validator:
     """Gives up on what would take long: a value it can't check in time is left to the service."""
 
     def __init__(self, schema: Schema) -> None:
-        self._compiled = jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=PATTERNS)
+        import jsonschema_rs  # for the first schema; see docs/decisions/imports-at-first-use.md
+
+        # Patterns come from documents: an expression that explodes gives up instead of holding the process.
+        patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000, size_limit=1_000_000)
+        self._compiled = jsonschema_rs.Draft202012Validator(schema, offline=True, pattern_options=patterns)
         self._effort = ValidationCost(schema)
 
     def errors(self, value: Any) -> list[jsonschema_rs.ValidationError] | None:
@@ -41,6 +44,8 @@ class Validator:
 
 def compile_schema(schema: Schema) -> Validator:
     """Deletes keyword after keyword that the schema standard does not allow, until what is left is valid."""
+    import jsonschema_rs
+
     for _ in range(MAX_REPAIRS):
         try:
             return Validator(schema)
@@ -82,6 +87,8 @@ Problem = dict[str, str]
 
 
 def explain(error: jsonschema_rs.ValidationError, arguments: dict[str, Any], tool: Tool) -> list[Problem]:
+    import jsonschema_rs
+
     where = as_given(list(error.instance_path), arguments, tool.body_argument)
     kind: Any = error.kind
     if isinstance(kind, jsonschema_rs.ValidationErrorKind.AdditionalProperties):

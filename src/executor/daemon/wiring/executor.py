@@ -318,10 +318,11 @@ class Executor:
                 await executor.close()
 
     async def _warm(self) -> None:
-        """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits."""
+        """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits.
+        Without a source there is no call, and it is not imported at all."""
         await asyncio.sleep(WARM_SECONDS)
-        await self.egress.warm()
-        await self.catalog.warm()
+        if await self.catalog.warm():
+            await self.egress.warm()
         await self._warm_checker()
 
     async def _warm_checker(self) -> None:

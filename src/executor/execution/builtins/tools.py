@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import orjson
@@ -29,7 +30,7 @@ from executor.model.language import Language
 from executor.model.source import Source
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
-from executor.schemas.validation import compile_schema, invalid_arguments, problems
+from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
 from executor.sources.lifecycle.consent import is_for_strangers, refusal_of_strangers, runs_here
 from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.source_request import Consent, SourceRequest
@@ -92,11 +93,13 @@ ADD_SOURCE = own_tool(
 BUILTINS: dict[str, Tool] = {tool.path: tool for tool in (DISCOVER, DESCRIBE, LIST_SOURCES, ADD_SOURCE, *tools.TOOLS)}
 
 
-VALIDATORS = {path: compile_schema(tool.input_schema) for path, tool in BUILTINS.items()}
+@cache
+def validator_of(path: str) -> Validator:
+    return compile_schema(BUILTINS[path].input_schema)
 
 
 def check(tool: Tool, arguments: dict[str, Any], language: Language = "typescript") -> None:
-    found = problems(VALIDATORS[tool.path], arguments, arguments, tool)
+    found = problems(validator_of(tool.path), arguments, arguments, tool)
     if found:
         raise invalid_arguments(tool, found, signature(tool, {}, budget=COMPACT, language=language))
     if tool is ADD_SOURCE:
@@ -169,7 +172,7 @@ async def _describe(
     budget, part = arguments.get("budget", description.BUDGET), arguments.get("part", "")
     if path in BUILTINS and not (visibility is not None and visibility.hides(path, BUILTINS[path].effect)):
         wish = description.Wish(language, budget, part, types, schemas)
-        return description.of_builtin(BUILTINS[path], VALIDATORS[path], "executor", wish)
+        return description.of_builtin(BUILTINS[path], validator_of(path), "executor", wish)
     return await catalog.describe(
         workspace_id,
         path,
