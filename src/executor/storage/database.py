@@ -55,8 +55,16 @@ SEARCHES = 1  # for what takes a while and has a bound
 SEARCH_SECONDS = 5.0
 SCANS = 1  # for what reads everything
 QUEUED_SCANS = 8
+PATIENCE = 0.005  # seconds that a write may wait to share a commit, if no one waits for it
 # A checkpoint makes one unlucky commit wait; every 16 MB instead of every 4 is rarer and bounds the WAL still.
-PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY", "wal_autocheckpoint=4000")
+CHECKPOINT_PAGES = 4000
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "temp_store=MEMORY",
+    f"wal_autocheckpoint={CHECKPOINT_PAGES}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,7 @@ class Queued:
     future: asyncio.Future[Any]
     execution_id: str = ""
     is_progress: bool = False
+    is_urgent: bool = True
 
 
 class Database:
@@ -77,6 +86,9 @@ class Database:
         self.on_events: Callable[[list[Announcement]], None] = lambda events: None
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
+        self._open = 0  # writes that are not committed yet
+        self._patient: list[Queued] = []
+        self._patience: asyncio.TimerHandle | None = None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._searchers = ThreadPoolExecutor(SEARCHES, thread_name_prefix="search")
         self._scanners = ThreadPoolExecutor(SCANS, thread_name_prefix="scan")
@@ -92,11 +104,17 @@ class Database:
         return f"SQLite {self.engine.dialect.dbapi.sqlite_version}"  # type: ignore[union-attr]  # it is connected
 
     def write(
-        self, job: Callable[[Connection], T], *, execution_id: str = "", is_progress: bool = False
+        self,
+        job: Callable[[Connection], T],
+        *,
+        execution_id: str = "",
+        is_progress: bool = False,
+        is_urgent: bool = True,
     ) -> asyncio.Future[T]:
         """Queue a job at once; the future ends after its commit. `execution_id` is the only one whose row it locks.
 
-        With `is_progress`, others may read it a moment before it is durable: `flush` is for those who show it.
+        With `is_progress`, others may read it a moment before it is durable: `flush` is for those who show it. One that
+        is not urgent waits a moment for others to share its commit; whoever reads meanwhile finds it committed.
         """
         future: asyncio.Future[T] = self._loop.create_future()
         if self._closed:
@@ -104,8 +122,13 @@ class Database:
         elif self.damage is not None:
             future.set_exception(again(self.damage))
         else:
-            self._enqueue(Queued(job, future, execution_id, is_progress))
+            self._enqueue(Queued(job, future, execution_id, is_progress, is_urgent))
         return future
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is queued but what has time. Never where several processes write."""
+        return self._open == len(self._patient) and self.processes is None
 
     async def flush(self) -> None:
         """When this ends, everything that was read before is durable. On SQLite it always is."""
@@ -115,7 +138,22 @@ class Database:
         self._writer.start()
 
     def _enqueue(self, item: Queued) -> None:
-        self._queue.put(item)
+        self._open += 1
+        self._patient.append(item)
+        if item.is_urgent:
+            self._hasten()
+        elif self._patience is None:
+            self._patience = self._loop.call_later(PATIENCE, self._end_patience)
+
+    def _hasten(self) -> None:
+        """In their order, those that had time first."""
+        for item in self._patient:
+            self._queue.put(item)
+        self._patient.clear()
+
+    def _end_patience(self) -> None:
+        self._patience = None
+        self._hasten()
 
     def _stop_writing(self) -> None:
         """When everything that is queued is written."""
@@ -128,7 +166,15 @@ class Database:
         return self._queue.qsize()
 
     async def read(self, job: Callable[[Connection], T]) -> T:
+        if self._patient:
+            await self._write_patient()
         return await self._loop.run_in_executor(self._readers, self._read, job)
+
+    async def _write_patient(self) -> None:
+        """What was written before must be found, also by those who don't know that it was not urgent."""
+        last = self._patient[-1].future
+        self._hasten()
+        await asyncio.wait((last,))
 
     async def search(self, job: Callable[[Connection], T], seconds: float) -> T:
         """Read what no index finds: one at a time, for so long at most, and on a connection of its own."""
@@ -167,6 +213,7 @@ class Database:
     async def close(self) -> None:
         if not self._closed:
             self._closed = True
+            self._hasten()
             await self._loop.run_in_executor(None, self._stop_writing)
             for threads in (self._readers, self._searchers, self._scanners):
                 threads.shutdown(wait=True, cancel_futures=True)
@@ -239,6 +286,7 @@ class Database:
                 self.damage = error
 
     def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:
+        self._open -= len(outcomes)
         if events:
             self.on_events(events)
         for item, value, error in outcomes:
@@ -277,12 +325,16 @@ def run_job(connection: Connection, job: Job, *, alone: bool) -> tuple[Any, Base
     new_events: list[Announcement] = connection.info["new_events"]
     heads: Heads = connection.info["chains"]
     before, mark = len(new_events), heads.mark()
-    savepoint = connection.begin_nested()
+    driver = cast(sqlite3.Connection, connection.connection.dbapi_connection)  # Core would take ten times as long
+    driver.execute("SAVEPOINT job")
     try:
         value = job(connection)
-        savepoint.commit()
-    except Exception as error:  # noqa: BLE001 - handed to the job's own waiter
-        savepoint.rollback()
+        driver.execute("RELEASE job")
+    except Exception as error:
+        if not driver.in_transaction:  # a full disk, for example, undoes everything
+            raise
+        driver.execute("ROLLBACK TO job")
+        driver.execute("RELEASE job")
         del new_events[before:]
         heads.undo(mark)
         return None, storage_error(error) if isinstance(error, DBAPIError) else error

@@ -51,7 +51,7 @@ from executor.runtime.worker.memory import free_memory
 from executor.secrets.sealing import Sealing
 from executor.settings import Settings
 from executor.sources.registry import Kinds
-from executor.storage import integrity, statistics
+from executor.storage import integrity, statistics, wal_reserve
 from executor.storage.database import Database
 from executor.storage.executions import events, executions
 from executor.storage.feed import Feed
@@ -291,6 +291,7 @@ class Executor:
                 executor._tasks.append(asyncio.create_task(maintain_objects(executor.contents)))
             if isinstance(location, SqliteFile):
                 executor._tasks.append(asyncio.create_task(executor._examine(location.path)))
+                executor._tasks.append(asyncio.create_task(executor._reserve_log(location.path)))
             if declared.is_given(settings) and role != "worker":
                 applying = declared.apply_at_start(executor.configuration, settings, executor.tenancy)
                 executor._tasks.append(asyncio.create_task(applying))
@@ -339,6 +340,11 @@ class Executor:
         if found := await integrity.in_background(path):
             logger.error("the database is damaged: %s", found)
             self.database.damage = integrity.damage_error(found, path)
+
+    async def _reserve_log(self, path: Path) -> None:
+        await asyncio.sleep(WARM_SECONDS)
+        with suppress(StorageError):
+            await wal_reserve.reserve(self.database, path)
 
     async def _remove_left_over(self) -> None:
         await asyncio.sleep(WARM_SECONDS)

@@ -2,7 +2,8 @@
 
 What happens is held and written as one transaction, fenced by the epoch: with the next thing that must be durable, or
 when the run is about to wait. Nothing leaves the process (a call sent, an outcome reported) before `durable` returned,
-so a crash can only lose what no one has seen.
+so a crash can only lose what no one has seen. The one exception is an end that running the code again would give again:
+see docs/decisions/delivery-before-commit.md.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from executor.storage.executions import (
 Happened = list[tuple[str, dict[str, Any]]]
 Job = Callable[[Connection], None]
 BIRTH_SECONDS = 0.02
+REPEATABLE_MS = 50  # what may run again after a crash takes no longer
 BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 INLINE_BYTES = 32 * 1024
 
@@ -76,6 +78,8 @@ class Journal:
         self._inline_bytes = inline_bytes
         self._unborn = False
         self._birth: asyncio.TimerHandle | None = None
+        self._written_ahead: asyncio.Future[Any] | None = None
+        self._has_calls = False
         self._held: list[Job] = []
         self._is_progress = True
         self._happened: Happened = []
@@ -106,6 +110,11 @@ class Journal:
         self._unborn = True
         self._happened.append(creation_event(self._execution))
         self._birth = asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush)
+
+    def write_ahead(self) -> None:
+        """The execution's row, while its sandbox works, if nothing else is being written."""
+        if self._unborn and self._database.is_idle:
+            self._written_ahead = self.flush()
 
     async def insert(
         self, decide: Callable[[Connection, Execution], Execution], name: tuple[str, str] | None = None
@@ -148,6 +157,7 @@ class Journal:
             for interaction in asked:
                 interactions.insert(c, interaction)
 
+        self._has_calls = True
         happened = [event for call in proposed if (event := call_event(call))]
         happened += [interaction_event("requested", interaction) for interaction in asked]
         self._is_progress = self._is_progress and not asked
@@ -272,8 +282,19 @@ class Journal:
             self._happened += happened
         else:
             self._hold(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
+            if status == "completed" and wall_ms < REPEATABLE_MS and await self._is_repeatable():
+                self.flush(is_urgent=False)
+                return at
         await self.durable()
         return at
+
+    async def _is_repeatable(self) -> bool:
+        """Whether a crash right now would lose nothing: the code is recorded with its seed and clock, and has made no
+        calls, so it ends in the same way again. Nothing else may be about to be written: it could be a cancellation."""
+        if self._written_ahead is None or self._has_calls:
+            return False
+        await asyncio.shield(self._written_ahead)
+        return self._database.is_idle
 
     def _finishing(self, status: Status, result: str, at: int, wall_ms: int) -> Job:
         execution = self._execution
@@ -284,7 +305,7 @@ class Journal:
 
         return job
 
-    def flush(self) -> asyncio.Future[Any] | None:
+    def flush(self, *, is_urgent: bool = True) -> asyncio.Future[Any] | None:
         """Queue everything that is held as one transaction; the caller continues."""
         if not (self._unborn or self._held or self._happened or self._guarded):
             return None
@@ -308,7 +329,9 @@ class Journal:
             if happened or more:
                 events.append_all(c, execution.workspace_id, execution.id, [*happened, *more], by=execution)
 
-        written = self._database.write(whole, execution_id=execution.id, is_progress=is_progress)
+        written = self._database.write(
+            whole, execution_id=execution.id, is_progress=is_progress, is_urgent=is_urgent
+        )
         written.add_done_callback(look_at)
         self._pending.append(written)
         return written

@@ -130,6 +130,7 @@ class Run:
     async def drive(self) -> None:
         try:
             await self._drive()
+            await self.journal.durable()
         except Fenced:
             logger.info("execution taken over or cancelled", extra={"execution": self.execution.id})
         finally:
@@ -392,6 +393,7 @@ class Run:
         kept = self.journal.artifact.id if self.journal.artifact else ""
         self._calls.approvals.asked.clear()
         self._report(status, result=result, failure=failure, finished_at=at, artifact_id=kept)
+        self.reported.set()
 
     def _report(self, status: Status, **changed: Any) -> None:
         self.execution = replace(self.execution, status=status, updated_at=now_ms(), **changed)

@@ -105,10 +105,13 @@ class Scheduler:
 
     def relieve(self) -> None:
         """One place for each that waits, as long as hogs hold more than their share."""
-        self._leaving = {place for place in self._leaving if not place.worker.is_dead}
+        if self._leaving:
+            self._leaving = {place for place in self._leaving if not place.worker.is_dead}
         wanted = len(self._waiting) - len(self._leaving)
+        if wanted <= 0:
+            return
         surplus = self._held_by_hogs - self._share
-        if min(wanted, surplus) <= 0:
+        if surplus <= 0:
             return
         hogs = [(place.hog_since, place) for place in self._places() if place.hog_since is not None and place.waiting]
         latest = sorted((hog for hog in hogs if not hog[1].is_settled), key=lambda hog: hog[0] or 0.0, reverse=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect
@@ -196,9 +197,7 @@ class Guard:
     def _check_host(self, scope: Scope, headers: Headers) -> frozenset[str]:
         """The name must be ours and the port the one that was connected to. Returns the origins that are ours."""
         address, port = scope.get("server") or ("", 0)
-        hosts = self._hosts | {f"[{address}]" if ":" in address else address}
-        suffix = "" if port == _HTTP_PORT else f":{port}"
-        allowed = frozenset(f"{host}{suffix}" for host in hosts)
+        allowed, origins = names_of(self._hosts, address, port)
         named = (headers.get(b"host") or "").lower()
         if self._public and named == self._public.partition("://")[2]:
             return frozenset({self._public})
@@ -207,7 +206,7 @@ class Guard:
                 "the Host header does not name this daemon",
                 hint=f"use http://127.0.0.1:{port}; a proxy must send that Host",
             )
-        return frozenset(f"http://{host}" for host in allowed)
+        return origins
 
     def _limit_body(self, scope: Scope, receive: Receive) -> Receive:
         run: LiveRun | None = scope.get(RUN)
@@ -240,6 +239,14 @@ class Guard:
         if path in CODE_PATHS:
             return CodeTooLarge(f"the request is larger than {limit} bytes", hint="send less code", limit=limit)
         return BodyTooLarge(f"the request is larger than {limit} bytes", hint="send less", limit=limit)
+
+
+@lru_cache(maxsize=64)
+def names_of(hosts: frozenset[str], address: str, port: int) -> tuple[frozenset[str], frozenset[str]]:
+    """What a request to this address may name as its host, and the origins that are ours."""
+    suffix = "" if port == _HTTP_PORT else f":{port}"
+    allowed = frozenset(f"{host}{suffix}" for host in hosts | {f"[{address}]" if ":" in address else address})
+    return allowed, frozenset(f"http://{host}" for host in allowed)
 
 
 def browser_session(headers: Headers, method: str) -> str:

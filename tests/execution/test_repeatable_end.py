@@ -1,0 +1,118 @@
+"""An end that the code would give again is reported while it is being recorded. A crash in between loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from executor.daemon.wiring.executor import Executor
+from executor.errors import Conflict
+from executor.execution.outcome import Outcome
+from executor.settings import Settings
+from executor.storage import database as database_module
+from tests.execution.conftest import ExecutorHarness, value
+
+STAMP = "return [Date.now(), Math.random(), crypto.randomUUID()]"
+PYTHON_STAMP = "import random, time, uuid\nreturn [time.time(), random.random(), str(uuid.uuid4())]"
+
+
+@pytest.fixture
+def never_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not urgent waits for the test."""
+    monkeypatch.setattr(database_module, "PATIENCE", 3600.0)
+
+
+@pytest.fixture
+async def recover(settings: Settings, tmp_path: Path) -> AsyncIterator[Callable[[], Awaitable[Executor]]]:
+    """A daemon that starts on what is on the disk right now, as after a crash."""
+    opened: list[Executor] = []
+
+    async def open_copy() -> Executor:
+        shutil.copytree(settings.data_dir, tmp_path / "crashed", ignore=shutil.ignore_patterns("*.sock", "*-shm"))
+        opened.append(await Executor.open(replace(settings, data_dir=tmp_path / "crashed")))
+        return opened[0]
+
+    yield open_copy
+    for executor in opened:
+        await executor.close()
+
+
+def stored_status(settings: Settings, outcome: Outcome) -> str:
+    with sqlite3.connect(next(settings.data_dir.glob("*.db"))) as connection:
+        query = "SELECT status FROM executions WHERE id = ?"
+        found: tuple[str] = connection.execute(query, (outcome.execution.id,)).fetchone()
+    connection.close()
+    return found[0]
+
+
+@pytest.mark.usefixtures("never_committed")
+@pytest.mark.parametrize(
+    ("code", "language"), [(STAMP, "typescript"), (PYTHON_STAMP, "python"), ("console.log('a'); " + STAMP, None)]
+)
+async def test_after_a_crash_the_code_ends_as_it_was_reported(
+    harness: ExecutorHarness,
+    settings: Settings,
+    recover: Callable[[], Awaitable[Executor]],
+    code: str,
+    language: str | None,
+) -> None:
+    await harness.run("return 'warm'", language=language)
+    outcome = await harness.run(code, language=language)
+    if language != "python":  # which may take too long to be run again
+        assert stored_status(settings, outcome) == "running"
+    executor = await recover()
+    again = await executor.engine.wait(executor.tenancy.agent, outcome.execution.id, 120)
+    assert value(again) == value(outcome)
+    assert [line.text for line in again.logs] == [line.text for line in outcome.logs]
+
+
+@pytest.mark.usefixtures("never_committed")
+async def test_whoever_looks_finds_it_recorded(harness: ExecutorHarness, settings: Settings) -> None:
+    outcome = await harness.run("return 7")
+    assert stored_status(settings, outcome) == "running"
+    engine, agent = harness.executor.engine, harness.executor.tenancy.agent
+    assert value(await engine.outcome(agent, outcome.execution.id)) == 7
+    assert stored_status(settings, outcome) == "completed"
+
+
+@pytest.mark.usefixtures("never_committed")
+async def test_what_was_reported_can_not_be_cancelled(harness: ExecutorHarness) -> None:
+    outcome = await harness.run("return 7")
+    with pytest.raises(Conflict, match="already completed"):
+        await harness.executor.engine.cancel(harness.executor.tenancy.agent, outcome.execution.id)
+
+
+@pytest.mark.usefixtures("never_committed")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "throw new Error('no')",
+        "await new Promise((go) => setTimeout(go, 1)); return 1",
+        "return (await tools.ledger.entries.listEntries({key: 'a'})).length",
+        "const name = 'to' + 'ols'; return (await globalThis[name].ledger.entries.listEntries({key: 'a'})).length",
+        "return 'a'.repeat(100_000)",
+        "const until = performance.now(); let n = 0; for (let i = 0; i < 3e7; i++) n += i % 7; return n",
+    ],
+    ids=["failure", "timer", "call", "hidden call", "artifact", "long"],
+)
+async def test_everything_else_is_recorded_before_it_is_reported(
+    harness: ExecutorHarness, settings: Settings, code: str
+) -> None:
+    async with asyncio.timeout(60):
+        outcome = await harness.run(code)
+    assert stored_status(settings, outcome) == outcome.execution.status in ("completed", "failed")
+
+
+@pytest.mark.usefixtures("never_committed")
+async def test_a_stopping_daemon_records_it(reopen: Callable[[], Awaitable[ExecutorHarness]]) -> None:
+    outcome = await (await reopen()).run(STAMP)
+    harness = await reopen()
+    again = await harness.executor.engine.outcome(harness.executor.tenancy.agent, outcome.execution.id)
+    assert value(again) == value(outcome)
+    assert again.execution.epoch == outcome.execution.epoch
