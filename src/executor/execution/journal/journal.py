@@ -329,9 +329,7 @@ class Journal:
             if happened or more:
                 events.append_all(c, execution.workspace_id, execution.id, [*happened, *more], by=execution)
 
-        written = self._database.write(
-            whole, execution_id=execution.id, is_progress=is_progress, is_urgent=is_urgent
-        )
+        written = self._database.write(whole, execution_id=execution.id, is_progress=is_progress, is_urgent=is_urgent)
         written.add_done_callback(look_at)
         self._pending.append(written)
         return written
