@@ -11,12 +11,23 @@ export function Log({ lines }: { lines: LogLine[] }) {
   const box = useRef<HTMLElement>(null);
   const [following, setFollowing] = useState(true);
   const [whole, setWhole] = useState(false);
-  const shown = whole ? lines : lines.slice(-LAST);
-  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
+  const first = useRef(0);
+  const end = useRef(0);
+  if (following) first.current = Math.max(0, lines.length - LAST); // lines that one reads stay where they are
+  const shown = whole ? lines : lines.slice(first.current);
+  const toEnd = () => {
+    setFollowing(true);
+    box.current?.scrollTo({ top: box.current.scrollHeight });
+    end.current = box.current?.scrollTop ?? 0;
+  };
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new line moves the end
   useLayoutEffect(() => {
-    if (following) toEnd();
-  }, [lines.length, following]);
+    if (!following || !box.current) return;
+    const { scrollHeight, scrollTop, clientHeight } = box.current;
+    // The browser reports scrolling later than it scrolls, and lines may come in between.
+    if (scrollTop < Math.min(end.current, scrollHeight - clientHeight) - 24) setFollowing(false);
+    else toEnd();
+  }, [lines.length, following, whole]);
   const scrolled = () => {
     const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = box.current ?? {};
     setFollowing(scrollHeight - scrollTop - clientHeight < 24);
@@ -35,7 +46,7 @@ export function Log({ lines }: { lines: LogLine[] }) {
         aria-live="polite"
         tabIndex={0}
         onScroll={scrolled}
-        className="max-h-96 overflow-y-auto font-mono text-xs leading-5"
+        className={`max-h-96 overflow-y-auto font-mono text-xs leading-5 ${following ? "[overflow-anchor:none]" : ""}`}
       >
         {shown.map((line, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines are only ever added at the end
@@ -50,7 +61,7 @@ export function Log({ lines }: { lines: LogLine[] }) {
       </section>
       {!following && (
         <div className="absolute right-3 bottom-2">
-          <Button size="small" onClick={() => setFollowing(true)}>
+          <Button size="small" onClick={toEnd}>
             ↓ To the end
           </Button>
         </div>
