@@ -94,6 +94,7 @@ class CallStream:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+                self._timer = None  # else it would be a cycle: it knows the context of this call
 
     def _open_later(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(OPENING_SECONDS, self._begin_opening)
