@@ -13,6 +13,7 @@ import pytest
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import Conflict
+from executor.execution.journal import journal as journal_module
 from executor.execution.outcome import Outcome
 from executor.settings import Settings
 from executor.storage import database as database_module
@@ -26,6 +27,12 @@ PYTHON_STAMP = "import random, time, uuid\nreturn [time.time(), random.random(),
 def never_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not urgent waits for the test."""
     monkeypatch.setattr(database_module, "PATIENCE", 3600.0)
+
+
+@pytest.fixture
+def however_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time."""
+    monkeypatch.setattr(journal_module, "REPEATABLE_MS", 60_000)
 
 
 @pytest.fixture
@@ -51,7 +58,18 @@ def stored_status(settings: Settings, outcome: Outcome) -> str:
     return found[0]
 
 
-@pytest.mark.usefixtures("never_committed")
+async def run_unrecorded(
+    harness: ExecutorHarness, settings: Settings, code: str, language: str | None = None
+) -> Outcome:
+    """One that was reported before it was recorded, as any is unless something else is just being written."""
+    for _ in range(50):
+        outcome = await harness.run(code, language=language)
+        if stored_status(settings, outcome) == "running":
+            return outcome
+    raise AssertionError("every end was recorded first")
+
+
+@pytest.mark.usefixtures("never_committed", "however_long")
 @pytest.mark.parametrize(
     ("code", "language"), [(STAMP, "typescript"), (PYTHON_STAMP, "python"), ("console.log('a'); " + STAMP, None)]
 )
@@ -62,28 +80,24 @@ async def test_after_a_crash_the_code_ends_as_it_was_reported(
     code: str,
     language: str | None,
 ) -> None:
-    await harness.run("return 'warm'", language=language)
-    outcome = await harness.run(code, language=language)
-    if language != "python":  # which may take too long to be run again
-        assert stored_status(settings, outcome) == "running"
+    outcome = await run_unrecorded(harness, settings, code, language)
     executor = await recover()
     again = await executor.engine.wait(executor.tenancy.agent, outcome.execution.id, 120)
     assert value(again) == value(outcome)
     assert [line.text for line in again.logs] == [line.text for line in outcome.logs]
 
 
-@pytest.mark.usefixtures("never_committed")
-async def test_whoever_looks_finds_it_recorded(harness: ExecutorHarness, settings: Settings) -> None:
-    outcome = await harness.run("return 7")
-    assert stored_status(settings, outcome) == "running"
+@pytest.mark.usefixtures("never_committed", "however_long")
+async def test_anyone_who_looks_finds_it_recorded(harness: ExecutorHarness, settings: Settings) -> None:
+    outcome = await run_unrecorded(harness, settings, "return 7")
     engine, agent = harness.executor.engine, harness.executor.tenancy.agent
     assert value(await engine.outcome(agent, outcome.execution.id)) == 7
     assert stored_status(settings, outcome) == "completed"
 
 
-@pytest.mark.usefixtures("never_committed")
-async def test_what_was_reported_can_not_be_cancelled(harness: ExecutorHarness) -> None:
-    outcome = await harness.run("return 7")
+@pytest.mark.usefixtures("never_committed", "however_long")
+async def test_what_was_reported_can_not_be_cancelled(harness: ExecutorHarness, settings: Settings) -> None:
+    outcome = await run_unrecorded(harness, settings, "return 7")
     with pytest.raises(Conflict, match="already completed"):
         await harness.executor.engine.cancel(harness.executor.tenancy.agent, outcome.execution.id)
 
