@@ -113,15 +113,21 @@ def approve_to_completed(subject: Subject, amount: int) -> Rows:
 
 
 def idle_memory(subject: Subject, amount: int) -> Rows:
+    """With a source that was connected over the API, and of a daemon with nothing connected."""
+    rows: Rows = {}
+
+    def weigh(label: str, pid: int) -> None:
+        rows[label] = Series("MB", [processes.settled_memory_bytes(pid) / 1e6])
+
     subject.execute_once(subject.home)
-    before = processes.settled_memory_bytes(subject.pid)
+    weigh("memory of the idle daemon", subject.pid)
     official.execute_once(subject, subject.home)
-    return {
-        "memory of the idle daemon": Series("MB", [before / 1e6]),
-        "memory of the idle daemon, official MCP client": Series(
-            "MB", [processes.settled_memory_bytes(subject.pid) / 1e6]
-        ),
-    }
+    weigh("memory of the idle daemon, official MCP client", subject.pid)
+    home = subject.fresh_home()
+    with subject.another_daemon(home) as process:
+        official.execute_once(subject, home)
+        weigh("memory of the idle daemon, nothing connected, official MCP client", process.pid)
+    return rows
 
 
 def parked_memory(subject: Subject, amount: int) -> Rows:

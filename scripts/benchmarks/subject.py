@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,20 +133,25 @@ class Subject(ABC):
         self.execute(client, "return 1+1", 2)
         client.close()
 
-    def cold_start(self, home: Path, execute: Callable[[Subject, Path], None]) -> Start:
-        """Starts a daemon of its own in `home` on a fresh port, and ends it."""
+    @contextmanager
+    def another_daemon(self, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+        """A daemon of its own in `home`, on a fresh port. It ends afterwards."""
         port, self.port = self.port, processes.free_port()
-        begin = time.perf_counter()
         process = self.spawn(home)
         try:
             self.wait_for(process)
+            yield process
+        finally:
+            processes.end(process)
+            self.port = port
+
+    def cold_start(self, home: Path, execute: Callable[[Subject, Path], None]) -> Start:
+        begin = time.perf_counter()
+        with self.another_daemon(home) as process:
             answered = time.perf_counter() - begin
             execute(self, home)
             executed = time.perf_counter() - begin
             return Start(answered, executed, processes.cpu_seconds(process.pid))
-        finally:
-            processes.end(process)
-            self.port = port
 
     def fresh_home(self) -> Path:
         return Path(tempfile.mkdtemp(prefix="start-", dir=self.folder))

@@ -114,7 +114,7 @@ class Database:
         """Queue a job at once; the future ends after its commit. `execution_id` is the only one whose row it locks.
 
         With `is_progress`, others may read it a moment before it is durable: `flush` is for those who show it. One that
-        is not urgent waits a moment for others to share its commit; whoever reads meanwhile finds it committed.
+        is not urgent waits a moment for others to share its commit; anyone who reads meanwhile finds it committed.
         """
         future: asyncio.Future[T] = self._loop.create_future()
         if self._closed:

@@ -28,7 +28,7 @@ FREE = 64 * RESERVED  # a disk with less is left alone
 
 
 async def reserve(database: Database, path: Path, length: int = RESERVED) -> None:
-    """Make the log of the database at `path` this long. Commits go on meanwhile.
+    """Make the log of the database at `path` this long. Commits continue meanwhile.
 
     Zeros are no frame of the log, so SQLite reads it only as far as it was written.
     """
@@ -40,7 +40,7 @@ async def reserve(database: Database, path: Path, length: int = RESERVED) -> Non
 
 def _extend(log: Path, length: int, c: Connection) -> bool:
     """By one piece, in a transaction of the writer: no one else writes to the log meanwhile. False if it is done."""
-    with _opened(log) as file:
+    with _open_log(log) as file:
         end = os.fstat(file).st_size
         piece = min(PIECE, length - end)
         if piece > 0:
@@ -50,12 +50,12 @@ def _extend(log: Path, length: int, c: Connection) -> bool:
 
 def _sync(log: Path) -> None:
     """Else the next commit would wait for all of it."""
-    with _opened(log) as file:
+    with _open_log(log) as file:
         os.fdatasync(file)
 
 
 @contextmanager
-def _opened(log: Path) -> Iterator[int]:
+def _open_log(log: Path) -> Iterator[int]:
     file = os.open(log, os.O_WRONLY)
     try:
         yield file

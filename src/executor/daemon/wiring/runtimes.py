@@ -29,7 +29,9 @@ class Sandboxes:
     def __init__(self, settings: Settings, *, is_needed: bool = True) -> None:
         self._settings = settings
         cache_dir = image.home(settings.state_dir / "sandbox")
-        self.runtime = TypeScriptRuntime(workers=settings.workers, slots=settings.slots, cache_dir=cache_dir)
+        self.runtime = TypeScriptRuntime(
+            workers=settings.workers, slots=settings.slots, cache_dir=cache_dir, is_frugal=True
+        )
         present: dict[str, Runtime] = {"typescript": self.runtime if is_needed else Lazy(("typescript",), self._late)}
         absent: dict[str, str] = {}
         if python_image.COMPONENT.exists():

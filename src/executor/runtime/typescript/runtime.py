@@ -61,8 +61,8 @@ def start_of(program: Program, source: Source, *, attempt: bool) -> Start:
 class TypeScriptRuntime(WorkerPool):
     languages: tuple[str, ...] = ("typescript",)
 
-    def __init__(self, *, workers: int, slots: int, cache_dir: Path) -> None:
-        super().__init__(workers=workers, slots=slots)
+    def __init__(self, *, workers: int, slots: int, cache_dir: Path, is_frugal: bool = False) -> None:
+        super().__init__(workers=workers, slots=slots, is_frugal=is_frugal)
         self._cache_dir = cache_dir
         self._lane, self._large_lane = Lane(resident=True), Lane(resident=False)
 
@@ -73,14 +73,15 @@ class TypeScriptRuntime(WorkerPool):
         return Worker(image, self._slots, self._on_end, lambda place: self.turns.relieve())
 
     def _under_way(self) -> None:
-        self._in_background(self._lane.start())
+        if not self._is_frugal:  # else with the first code that has types
+            self._in_background(self._lane.start())
 
     async def open(self) -> TypeScriptSandbox:
         return TypeScriptSandbox(self, await self.place())
 
     def launch(self, program: Program) -> TypeScriptSandbox | None:
         """Not for a known hog, which has to wait for its turn."""
-        place = None if self.turns.is_known(program) else self.turns.take()
+        place = None if self.turns.is_known(program) else self.take()
         if place is None:
             return None
         sandbox = TypeScriptSandbox(self, place)

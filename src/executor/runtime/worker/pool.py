@@ -26,10 +26,13 @@ _FEW = 2  # programs at once that leave nothing behind worth an exchange
 
 
 class WorkerPool(ABC):
-    """`workers` processes of `slots` programs each. `layers` is what the workers are sealed with."""
+    """`workers` processes of `slots` programs each. `layers` is what the workers are sealed with. One that is frugal
+    starts a single worker, and the others once two programs run at the same time."""
 
-    def __init__(self, *, workers: int, slots: int) -> None:
+    def __init__(self, *, workers: int, slots: int, is_frugal: bool = False) -> None:
         self._count, self._slots = workers, slots
+        self._is_frugal = is_frugal
+        self._absent = 0  # workers that were not needed yet
         self._workers: list[Worker] = []
         self._gone: set[Worker] = set()
         self.turns = Scheduler(self._workers, workers * slots)
@@ -53,9 +56,10 @@ class WorkerPool(ABC):
         """The workers are starting, and none is ready yet."""
 
     async def start(self) -> None:
-        """Returns once every worker is under way and the first is ready."""
+        """Returns once every worker that is started now is under way and the first is ready."""
         path = await self._ensure_image()
-        workers = [await self._spawn(path) for _ in range(self._count)]
+        self._absent = self._count - 1 if self._is_frugal else 0
+        workers = [await self._spawn(path) for _ in range(self._count - self._absent)]
         self._under_way()
         await asyncio.wait([worker.ready for worker in workers], return_when=asyncio.FIRST_COMPLETED)
 
@@ -120,8 +124,25 @@ class WorkerPool(ABC):
     def open_sandboxes(self) -> int:
         return sum(len(worker.places) - len(worker.free) for worker in self._workers if worker.ready.done())
 
+    def take(self) -> Place | None:
+        """A free place, if there is one."""
+        place = self.turns.take()
+        if self._absent and (place is None or place.worker.most_at_once >= _FEW):
+            self._in_background(self._start_absent())
+        return place
+
+    async def _start_absent(self) -> None:
+        absent, self._absent = self._absent, 0
+        try:
+            path = await self._ensure_image()
+        except ExecutorError:
+            self._absent = absent  # the next program tries again
+            return
+        for _ in range(absent):
+            await self._spawn(path)
+
     async def place(self) -> Place:
-        taken = self.turns.take()
+        taken = self.take()
         return taken if taken is not None else await self._wait(hog=False)
 
     async def hog_place(self) -> Place:
