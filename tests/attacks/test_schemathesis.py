@@ -45,7 +45,6 @@ def modes(operation: Any, role: str) -> list[GenerationMode]:
 
 
 @pytest.mark.parametrize("role", ["operator", "agent"])
-@pytest.mark.timeout(300)
 def test_54_no_request_makes_the_server_fail(own: Daemon, role: str) -> None:
     """54: wrong types, sizes, characters and shapes everywhere. Defence: strict bodies, and `problems` for the rest."""
     schema = schemathesis.openapi.from_dict(read_openapi(own))

@@ -28,13 +28,12 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
         daemon = Daemon(tmp_path)
         daemon.start()
         try:
-            daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "ledger"})
+            daemon.add_source({"location": f"{address}/openapi.json", "namespace": "ledger"})
             yield daemon
         finally:
             daemon.stop()
 
 
-@pytest.mark.timeout(240)
 def test_a_kill_leaves_every_artifact_whole_and_none_twice(daemon: Daemon) -> None:
     ids: list[str] = []
     for delay in (0.05, 0.15, 0.4):

@@ -47,7 +47,7 @@ def daemon(tmp_path: Path, file: Path) -> Iterator[Daemon]:
         daemon = Daemon(tmp_path)
         run_command(daemon, "up")
         try:
-            daemon.post("/v1/sources", {"location": f"{address}/openapi.json", "namespace": "ledger"})
+            daemon.add_source({"location": f"{address}/openapi.json", "namespace": "ledger"})
             daemon.post("/v1/policies", {"pattern": "ledger.**", "action": "allow"})
             yield daemon
         finally:

@@ -16,8 +16,6 @@ from executor.sessions.protocol.lines import RpcError
 from tests.sessions.daemon import Daemon, session_host
 from tests.support.conditions import until
 
-pytestmark = pytest.mark.timeout(300)
-
 
 async def test_every_kind_of_update_becomes_a_record(tmp_path: Path) -> None:
     async with session_host(tmp_path) as daemon:

@@ -12,7 +12,6 @@ import pytest
 from tests.sessions.daemon import let_others_in, session_host
 from tests.support.sandbox import needs_sandbox
 
-pytestmark = pytest.mark.timeout(300)
 CONFINED = ["insulated", pytest.param("sandbox", marks=needs_sandbox)]
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root can change the user without sudo")
 

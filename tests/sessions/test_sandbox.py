@@ -16,7 +16,7 @@ from tests.sessions.daemon import Daemon, session_host
 from tests.support.conditions import until
 from tests.support.sandbox import needs_sandbox
 
-pytestmark = [pytest.mark.timeout(300), needs_sandbox]
+pytestmark = needs_sandbox
 SANDBOX: dict[str, Any] = {"mode": "sandbox"}
 
 

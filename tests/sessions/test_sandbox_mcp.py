@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support.daemon import Daemon
 from tests.support.sandbox import needs_sandbox
 from tests.support.sessions import Session
 
-pytestmark = [needs_sandbox, pytest.mark.timeout(600)]
+pytestmark = needs_sandbox
 PING = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
 REFUSED = ("400", "404", "405", "406", "415")
 # Sends each request over a connection of its own, and prints everything that comes back.

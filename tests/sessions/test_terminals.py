@@ -17,7 +17,6 @@ from tests.sessions.daemon import LIMIT, Daemon, session_host
 from tests.support.conditions import until
 from tests.support.sandbox import needs_sandbox
 
-pytestmark = pytest.mark.timeout(300)
 MODES = ["simple", pytest.param("sandbox", marks=needs_sandbox)]
 
 

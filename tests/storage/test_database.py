@@ -4,6 +4,7 @@ import asyncio
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
 
 from executor.errors import Busy, DataDirectoryUnusable, InvalidRequest, NewerDatabase, StorageDamaged, StorageError
+from executor.storage import database as database_module
 from executor.storage import migrate
 from executor.storage.database import Database, open_engine
 from executor.storage.executions import events
+from executor.storage.identity import tenancy
 from executor.storage.identity.tenancy import Tenancy
 from executor.storage.location import sqlite_path
 from executor.storage.tables.core import metadata
+from tests.support.conditions import until
 
 
 async def test_a_failing_job_is_undone_alone(database: Database, local: Tenancy) -> None:
@@ -74,6 +78,33 @@ async def test_announcements_come_only_for_what_was_committed(database: Database
     good = [database.write(lambda c: events.append(c, local.workspace.id, "good", {})) for _ in range(2)]
     await asyncio.gather(database.write(bad), *good, return_exceptions=True)
     assert announced == ["good", "good"]
+
+
+@pytest.mark.parametrize("way", ["read", "search", "scan"])
+@pytest.mark.parametrize("is_on_its_way", [False, True])
+async def test_what_had_time_is_found_by_everyone_who_reads_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, is_on_its_way: bool
+) -> None:
+    """Whether it still waits for others to share its commit, or for a writer that is slow."""
+    monkeypatch.setattr(database_module, "PATIENCE", 0.0 if is_on_its_way else 3600.0)
+    database = Database(migrate.ready(tmp_path / "executor.db"))
+    local = await database.write(tenancy.provision)
+    ways: dict[str, Any] = {
+        "read": database.read,
+        "search": lambda job: database.search(job, 60.0),
+        "scan": database.scan,
+    }
+    go_on = threading.Event()
+    database.write(lambda c: go_on.wait(60))
+    late = database.write(lambda c: events.append(c, local.workspace.id, "late", {}), is_urgent=False)
+    await until(lambda: not is_on_its_way or not database._patient)
+    reading = asyncio.ensure_future(ways[way](lambda c: events.after(c, local.workspace.id)))
+    await asyncio.wait((reading,), timeout=0.1)
+    assert not reading.done()
+    go_on.set()
+    assert [event.type for event in await reading] == ["late"]
+    assert late.done()
+    await database.close()
 
 
 async def test_a_closed_database_says_so(database: Database) -> None:

@@ -121,3 +121,13 @@ class Daemon:
 
     def post(self, path: str, body: Any = None) -> Any:
         return self.request("POST", path, {} if body is None else body)
+
+    def add_source(self, body: dict[str, Any], *, seconds: float = 200.0) -> Any:
+        """A busy machine may take longer to connect than a daemon waits."""
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                return self.post("/v1/sources", body)
+            except Refused as error:
+                if error.problem.get("reason") != "timeout" or time.monotonic() > deadline:
+                    raise

@@ -89,6 +89,7 @@ class Database:
         self._open = 0  # writes that are not committed yet
         self._patient: list[Queued] = []
         self._patience: asyncio.TimerHandle | None = None
+        self._unread: asyncio.Future[Any] | None = None  # the last write that had time, which readers wait for
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._searchers = ThreadPoolExecutor(SEARCHES, thread_name_prefix="search")
         self._scanners = ThreadPoolExecutor(SCANS, thread_name_prefix="scan")
@@ -142,7 +143,9 @@ class Database:
         self._patient.append(item)
         if item.is_urgent:
             self._hasten()
-        elif self._patience is None:
+            return
+        self._unread = item.future
+        if self._patience is None:
             self._patience = self._loop.call_later(PATIENCE, self._end_patience)
 
     def _hasten(self) -> None:
@@ -166,18 +169,23 @@ class Database:
         return self._queue.qsize()
 
     async def read(self, job: Callable[[Connection], T]) -> T:
-        if self._patient:
-            await self._write_patient()
+        await self._write_patient()
         return await self._loop.run_in_executor(self._readers, self._read, job)
 
     async def _write_patient(self) -> None:
-        """What was written before must be found, also by those who don't know that it was not urgent."""
-        last = self._patient[-1].future
+        """What was written before must be found, also by those who don't know that it was not urgent: whether it still
+        waits for others or is on its way."""
+        if (last := self._unread) is None:
+            return
         self._hasten()
-        await asyncio.wait((last,))
+        if not last.done():
+            await asyncio.wait((last,))
+        if self._unread is last:
+            self._unread = None
 
     async def search(self, job: Callable[[Connection], T], seconds: float) -> T:
         """Read what no index finds: one at a time, for so long at most, and on a connection of its own."""
+        await self._write_patient()
         try:
             async with asyncio.timeout(seconds):
                 await self._searching.acquire()
@@ -194,6 +202,7 @@ class Database:
             raise Busy(f"{QUEUED_SCANS} long reads are already waiting", hint="try again when some have ended")
         self._scanning += 1
         try:
+            await self._write_patient()
             return await self._loop.run_in_executor(self._scanners, self._read, job)
         finally:
             self._scanning -= 1

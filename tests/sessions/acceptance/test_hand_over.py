@@ -16,7 +16,7 @@ from tests.support.daemon import Daemon
 from tests.support.sandbox import needs_sandbox
 from tests.support.sessions import Session
 
-pytestmark = [pytest.mark.timeout(300), needs_sandbox]
+pytestmark = needs_sandbox
 IN_GIT = ("hooks/pre-commit", "hooks/post-index-change", "hooks/reference-transaction", "config", "config.worktree")
 PATHS = [
     *(f"{folder}.git/{name}" for folder in ("", "nested/") for name in IN_GIT),

@@ -25,7 +25,7 @@ from tests.support.daemon import Daemon
 from tests.support.sandbox import needs_sandbox
 from tests.support.sessions import Session
 
-pytestmark = [pytest.mark.timeout(300), needs_sandbox]
+pytestmark = needs_sandbox
 REAL = [name for name, agent in AGENTS.items() if agent.package]
 FILES = (".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".gemini/settings.json", ".env",
          ".codex/config.toml", "opencode.json", ".opencode/plugin/evil.js")  # fmt: skip

@@ -28,7 +28,7 @@ from tests.support.sandbox import needs_sandbox
 from tests.support.sessions import Session, wait_for
 
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root can read the memory of all processes")
-pytestmark = [AS_ROOT, pytest.mark.timeout(600)]
+pytestmark = AS_ROOT
 USERS = ["root", other_user.USER] if IS_FULL else ["root"]
 ISOLATIONS = ["simple", "insulated", pytest.param("sandbox", marks=needs_sandbox)]
 REAL, OPERATOR, TOKEN, VIRTUAL = "the real key", "the daemon's token", "the session's token", "the virtual key"

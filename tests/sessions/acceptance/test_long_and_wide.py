@@ -22,8 +22,6 @@ from tests.support.daemon import Daemon
 from tests.support.sandbox import needs_sandbox
 from tests.support.sessions import Session, following, wait_for
 
-pytestmark = pytest.mark.timeout(1200)
-
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:

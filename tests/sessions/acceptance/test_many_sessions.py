@@ -16,8 +16,6 @@ from tests.sessions.acceptance.sizes import size
 from tests.support.daemon import Daemon
 from tests.support.sessions import Session
 
-pytestmark = pytest.mark.timeout(1200)
-
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:

@@ -18,7 +18,6 @@ from tests.sessions.acceptance.sizes import size
 from tests.support.daemon import DOWN, Daemon, Refused
 from tests.support.sessions import ENDED, Session, wait_for
 
-pytestmark = pytest.mark.timeout(900)
 ANSWER_SECONDS = 2
 
 

@@ -20,13 +20,10 @@ from executor.sessions.terminals.emulator.emulator import Emulator
 from executor.sessions.terminals.emulator.snapshot import take_snapshot
 from tests.sessions.terminals.reference import Case, cells_of, history_of, model_of, restore_case, show
 
-pytestmark = [
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(
-        not (Path(__file__).parents[3] / "web/node_modules/@xterm/headless").is_dir(),
-        reason="the packages of the web UI are not installed: `scripts/setup dev`",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not (Path(__file__).parents[3] / "web/node_modules/@xterm/headless").is_dir(),
+    reason="the packages of the web UI are not installed: `scripts/setup dev`",
+)
 VIM = (
     "\x1b[?1049h\x1b[22;0;0t\x1b[>4;2m\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[1;24r\x1b[?12h\x1b[?12l\x1b[27m\x1b[m"
     '\x1b[H\x1b[2J\x1b[?25l\x1b[24;1H"notes.txt" 2L, 40B\x1b[1;1H\x1b[38;5;130m  1 \x1b[mfirst line'

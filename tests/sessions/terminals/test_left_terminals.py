@@ -16,8 +16,6 @@ from executor.sessions.terminals.terminals import Patience
 from tests.support.conditions import wait_for
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:

@@ -29,8 +29,6 @@ from tests.sessions.terminals.connection import (
 from tests.support.daemon import Daemon
 from tests.support.sessions import Session, wait_for
 
-pytestmark = pytest.mark.timeout(600)
-
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:

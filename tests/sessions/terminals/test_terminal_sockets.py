@@ -25,8 +25,6 @@ from tests.support.daemon import Daemon, Refused
 from tests.support.sandbox import needs_sandbox
 from tests.support.sessions import LIMIT, Session, wait_for
 
-pytestmark = pytest.mark.timeout(600)
-
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
