@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 
 from executor.runtime.typescript.machine import Machine, OutOfMemory, Trap, WasmError
-from executor.runtime.typescript.spare_machine import SpareMachine
 from executor.runtime.worker import frames
 from executor.runtime.worker.frames import Answered, Fault, Reply, Start
 from executor.runtime.worker.metered_slot import FIRST_TICKS, MeteredSlot, Ticker
+from executor.runtime.worker.wasmtime_ffi import Module
 
 _GRACE_NS = 250_000_000  # after its CPU time is up, code has this long to stop in order, with its logs
 _LEAST_MEMORY = 4 << 20
@@ -25,10 +25,10 @@ class Slot(MeteredSlot):
     grace_ns = _GRACE_NS
 
     def __init__(
-        self, spare: SpareMachine, descriptor: int, ticker: Ticker, on_hog: Callable[[int], None] = lambda number: None
+        self, module: Module, descriptor: int, ticker: Ticker, on_hog: Callable[[int], None] = lambda number: None
     ) -> None:
         super().__init__(descriptor, ticker, on_hog)
-        self._spare = spare
+        self._module = module
         self._machine: Machine | None = None
         self._memory_bytes = self._most_output = 0
         self._has_ended = False  # its program
@@ -47,12 +47,10 @@ class Slot(MeteredSlot):
         os._exit(0)
 
     def _tidy(self) -> None:
-        """After the reply, for which the parent waits. Busy workers prepare nothing: it would only delay others."""
+        """After the reply, for which the parent waits: the machine's memory is made as new for the next program."""
         self._has_ended = False
         os.sched_yield()
         self._drop()
-        if not self._ticker.is_busy:
-            self._spare.prepare()
 
     def _frame(self, body: bytes) -> bytes:
         """Whatever goes wrong here ends this program and no other: a slot that stays silent would be lost."""
@@ -78,7 +76,7 @@ class Slot(MeteredSlot):
         except (Trap, WasmError, OutOfMemory, MemoryError) as error:
             fault, output = self._fault(error), b""
         if output is None:
-            self._has_ended = True  # this attempt: another machine is prepared while the types are removed
+            self._has_ended = True  # this attempt: its machine is dropped while the types are removed
             return Reply(frames.TYPED, self._used_ns // 1000, None, b"")
         if len(output) > self._most_output:
             fault, output = fault or _too_much(), b""
@@ -113,7 +111,7 @@ class Slot(MeteredSlot):
         self._began_ns = time.thread_time_ns()
         try:
             self._memory_bytes = max(start.memory_bytes, _LEAST_MEMORY)
-            machine = self._machine = self._spare.take(self._memory_bytes)
+            machine = self._machine = Machine(self._module, self._memory_bytes)
             machine.watch(self._on_deadline)
             machine.prepare_interrupt()
             return self._run(machine, lambda: self._begin(machine, start))

@@ -10,13 +10,15 @@ import ctypes
 import importlib.util
 import platform
 import sys
-from ctypes import POINTER, byref, c_bool, c_char_p, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
 _LIBRARIES = {"linux": "_libwasmtime.so", "darwin": "_libwasmtime.dylib", "win32": "_wasmtime.dll"}
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64", "ARM64": "aarch64"}
 TRAP_STACK_OVERFLOW = 0
 CONTINUE = 0
+_LARGEST_MEMORY = 1 << 32
+_KEPT = 2 << 20  # of an instance's memory: as large as the image of the JavaScript engine
 
 
 class Bytes(ctypes.Structure):
@@ -62,6 +64,17 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "wasmtime_config_async_stack_size_set": (None, [c_void_p, c_uint64]),
     "wasmtime_config_memory_init_cow_set": (None, [c_void_p, c_bool]),
     "wasmtime_config_strategy_set": (None, [c_void_p, c_uint8]),
+    "wasmtime_pooling_allocation_config_new": (c_void_p, []),
+    "wasmtime_pooling_allocation_config_delete": (None, [c_void_p]),
+    "wasmtime_pooling_allocation_config_total_core_instances_set": (None, [c_void_p, c_uint32]),
+    "wasmtime_pooling_allocation_config_total_memories_set": (None, [c_void_p, c_uint32]),
+    "wasmtime_pooling_allocation_config_total_tables_set": (None, [c_void_p, c_uint32]),
+    "wasmtime_pooling_allocation_config_total_component_instances_set": (None, [c_void_p, c_uint32]),
+    "wasmtime_pooling_allocation_config_total_stacks_set": (None, [c_void_p, c_uint32]),
+    "wasmtime_pooling_allocation_config_total_gc_heaps_set": (None, [c_void_p, c_uint32]),
+    "wasmtime_pooling_allocation_config_linear_memory_keep_resident_set": (None, [c_void_p, c_size_t]),
+    "wasmtime_pooling_allocation_config_max_memory_size_set": (None, [c_void_p, c_size_t]),
+    "wasmtime_pooling_allocation_strategy_set": (None, [c_void_p, c_void_p]),
     "wasm_engine_new_with_config": (c_void_p, [c_void_p]),
     "wasm_engine_delete": (None, [c_void_p]),
     "wasmtime_engine_increment_epoch": (None, [c_void_p]),
@@ -142,18 +155,46 @@ def compile_text(text: str) -> bytes:
 
 
 class Engine:
-    """Process-wide settings of compiled code. `max_stack` is what one call into a module may use of the thread's."""
+    """Process-wide settings of compiled code. `max_stack` is what one call into a module may use of the thread's.
 
-    def __init__(self, *, max_stack: int = 1 << 20) -> None:
+    With `instances`, there are places for that many instances of one memory each; see docs/decisions/kept-memory.md.
+    """
+
+    def __init__(self, *, max_stack: int = 1 << 20, instances: int = 0) -> None:
         config = lib.wasm_config_new()
         lib.wasmtime_config_epoch_interruption_set(config, True)
         lib.wasmtime_config_max_wasm_stack_set(config, max_stack)
         lib.wasmtime_config_async_stack_size_set(config, 2 * max_stack)  # not used, but must be the larger
         lib.wasmtime_config_memory_init_cow_set(config, True)
+        if instances and may_reserve(instances * _LARGEST_MEMORY):
+            keep_memory(config, instances)
         self.pointer: int = lib.wasm_engine_new_with_config(config)
 
     def tick(self) -> None:
         lib.wasmtime_engine_increment_epoch(self.pointer)
+
+
+def may_reserve(size: int) -> bool:
+    """The library aborts the process if it can't reserve the addresses of every place."""
+    try:
+        import resource
+    except ImportError:
+        return False
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return sys.maxsize > 1 << 32 and (most == resource.RLIM_INFINITY or most > 2 * size)
+
+
+def keep_memory(config: int, instances: int) -> None:
+    pool = lib.wasmtime_pooling_allocation_config_new()
+    for what, most in (
+        *(("core_instances", instances), ("memories", instances), ("tables", instances)),
+        *(("component_instances", 0), ("stacks", 0), ("gc_heaps", 0)),
+    ):
+        getattr(lib, f"wasmtime_pooling_allocation_config_total_{what}_set")(pool, most)
+    lib.wasmtime_pooling_allocation_config_max_memory_size_set(pool, _LARGEST_MEMORY)
+    lib.wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(pool, _KEPT)
+    lib.wasmtime_pooling_allocation_strategy_set(config, pool)
+    lib.wasmtime_pooling_allocation_config_delete(pool)
 
 
 class Module:
