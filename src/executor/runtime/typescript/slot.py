@@ -47,7 +47,7 @@ class Slot(MeteredSlot):
         os._exit(0)
 
     def _tidy(self) -> None:
-        """After the reply, for which the parent waits: the machine's memory is made as new for the next program."""
+        """After the reply, for which the parent waits: the next program finds the memory as new."""
         self._has_ended = False
         os.sched_yield()
         self._drop()
