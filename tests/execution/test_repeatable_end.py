@@ -40,7 +40,7 @@ def however_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def logged(harness: ExecutorHarness) -> ExecutorHarness:
+async def with_log(harness: ExecutorHarness) -> ExecutorHarness:
     """Whose start log is there."""
     await until(lambda: harness.executor.database.start_log)
     return harness
@@ -85,13 +85,13 @@ async def run_unrecorded(
     ("code", "language"), [(STAMP, "typescript"), (PYTHON_STAMP, "python"), ("console.log('a'); " + STAMP, None)]
 )
 async def test_after_a_crash_the_code_ends_as_it_was_reported(
-    logged: ExecutorHarness,
+    with_log: ExecutorHarness,
     settings: Settings,
     recover: Callable[[], Awaitable[Executor]],
     code: str,
     language: str | None,
 ) -> None:
-    outcome = await run_unrecorded(logged, settings, code, language)
+    outcome = await run_unrecorded(with_log, settings, code, language)
     executor = await recover()
     again = await executor.engine.wait(executor.tenancy.agent, outcome.execution.id, 120)
     assert value(again) == value(outcome)
@@ -99,18 +99,18 @@ async def test_after_a_crash_the_code_ends_as_it_was_reported(
 
 
 @pytest.mark.usefixtures("never_committed", "however_long")
-async def test_anyone_who_looks_finds_it_recorded(logged: ExecutorHarness, settings: Settings) -> None:
-    outcome = await run_unrecorded(logged, settings, "return 7")
-    engine, agent = logged.executor.engine, logged.executor.tenancy.agent
+async def test_anyone_who_looks_finds_it_recorded(with_log: ExecutorHarness, settings: Settings) -> None:
+    outcome = await run_unrecorded(with_log, settings, "return 7")
+    engine, agent = with_log.executor.engine, with_log.executor.tenancy.agent
     assert value(await engine.outcome(agent, outcome.execution.id)) == 7
     assert stored_status(settings, outcome) == "completed"
 
 
 @pytest.mark.usefixtures("never_committed", "however_long")
-async def test_what_was_reported_can_not_be_cancelled(logged: ExecutorHarness, settings: Settings) -> None:
-    outcome = await run_unrecorded(logged, settings, "return 7")
+async def test_what_was_reported_can_not_be_cancelled(with_log: ExecutorHarness, settings: Settings) -> None:
+    outcome = await run_unrecorded(with_log, settings, "return 7")
     with pytest.raises(Conflict, match="already completed"):
-        await logged.executor.engine.cancel(logged.executor.tenancy.agent, outcome.execution.id)
+        await with_log.executor.engine.cancel(with_log.executor.tenancy.agent, outcome.execution.id)
 
 
 @pytest.mark.usefixtures("never_committed")
@@ -127,10 +127,10 @@ async def test_what_was_reported_can_not_be_cancelled(logged: ExecutorHarness, s
     ids=["failure", "timer", "call", "hidden call", "artifact", "long"],
 )
 async def test_everything_else_is_recorded_before_it_is_reported(
-    logged: ExecutorHarness, settings: Settings, code: str
+    with_log: ExecutorHarness, settings: Settings, code: str
 ) -> None:
     async with asyncio.timeout(60):
-        outcome = await logged.run(code)
+        outcome = await with_log.run(code)
     assert stored_status(settings, outcome) == outcome.execution.status in ("completed", "failed")
 
 
@@ -150,10 +150,10 @@ async def test_a_stopping_daemon_records_it(
 
 @pytest.mark.usefixtures("however_long")
 async def test_what_was_committed_before_a_crash_is_not_run_again(
-    logged: ExecutorHarness, recover: Callable[[], Awaitable[Executor]]
+    with_log: ExecutorHarness, recover: Callable[[], Awaitable[Executor]]
 ) -> None:
-    outcome = await logged.run(STAMP)
-    await logged.executor.engine.outcome(logged.executor.tenancy.agent, outcome.execution.id)
+    outcome = await with_log.run(STAMP)
+    await with_log.executor.engine.outcome(with_log.executor.tenancy.agent, outcome.execution.id)
     executor = await recover()
     again = await executor.engine.outcome(executor.tenancy.agent, outcome.execution.id)
     assert again.execution.epoch == outcome.execution.epoch
@@ -162,22 +162,22 @@ async def test_what_was_committed_before_a_crash_is_not_run_again(
 
 @pytest.mark.usefixtures("never_committed", "however_long")
 async def test_without_a_start_log_every_end_is_recorded_first(
-    logged: ExecutorHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    with_log: ExecutorHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(start_log, "sync", fail)
     for _ in range(3):  # the first meets the error, for the others it is known
-        assert stored_status(settings, await logged.run(STAMP)) == "completed"
+        assert stored_status(settings, await with_log.run(STAMP)) == "completed"
 
 
 @pytest.mark.usefixtures("never_committed", "however_long")
 async def test_of_a_workspace_that_is_gone_nothing_is_recovered(
-    logged: ExecutorHarness, settings: Settings, recover: Callable[[], Awaitable[Executor]]
+    with_log: ExecutorHarness, settings: Settings, recover: Callable[[], Awaitable[Executor]]
 ) -> None:
-    known = await run_unrecorded(logged, settings, STAMP)
-    log = logged.executor.database.start_log
+    known = await run_unrecorded(with_log, settings, STAMP)
+    log = with_log.executor.database.start_log
     assert isinstance(log, StartLog)
     stranger = replace(known.execution, id="exec_gone", status="running", workspace_id="ws_gone", actor_id="act_gone")
     written = log.add(stranger)
