@@ -19,12 +19,13 @@ logger = logging.getLogger(__name__)
 
 
 async def recover(database: Database, log: Path) -> None:
-    """They become executions that were left running. The next start log overwrites this one."""
+    """They become executions that were left running."""
     for execution in await asyncio.to_thread(lambda: list(start_log.read(log))):
         try:
             await database.write(lambda c, one=execution: add_missing(c, one))  # type: ignore[misc]
         except IntegrityError:  # its workspace was removed meanwhile
             logger.warning("an execution was not recovered: its workspace is gone", extra={"execution": execution.id})
+    await asyncio.to_thread(log.unlink, missing_ok=True)
 
 
 def add_missing(c: Connection, execution: Execution) -> None:
