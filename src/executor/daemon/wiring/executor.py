@@ -48,7 +48,6 @@ from executor.model.execution import Limits
 from executor.model.ids import continue_after, now_ms
 from executor.model.use_limits import Bounds, UseLimits
 from executor.network.client import Egress
-from executor.runtime.worker.memory import free_memory
 from executor.secrets.sealing import Sealing
 from executor.settings import Settings
 from executor.sources.registry import Kinds
@@ -78,12 +77,10 @@ Progress = Callable[[str], None]
 OpenMcp = Callable[[], Awaitable[Path]]
 logger = logging.getLogger(__name__)
 WARM_SECONDS = 1.0
-CHECKER_SECONDS = 2.0
 EXAMINE_SECONDS = 5.0
 STATISTICS_SECONDS = 3600.0
 DAY_MS = 86_400_000
 LAPSE_SECONDS = 60.0
-CHECKER_ROOM = 512 * 1024 * 1024
 
 
 def silent(text: str) -> None:
@@ -328,15 +325,6 @@ class Executor:
         await asyncio.sleep(WARM_SECONDS)
         if await self.catalog.warm():
             await self.egress.warm()
-        await self._warm_checker()
-
-    async def _warm_checker(self) -> None:
-        """Only where there is something to check against, and room for one more process."""
-        await asyncio.sleep(CHECKER_SECONDS)
-        workspace_id = self.tenancy.workspace.id
-        wanted = self.settings.typecheck != "off" and free_memory() > CHECKER_ROOM
-        if wanted and await self.catalog.page(workspace_id, limit=1):
-            await self.checker.warm(workspace_id)
 
     async def _examine(self, path: Path) -> None:
         """What the start did not look at: every page of a large database, once, behind everything else."""
