@@ -9,11 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.query import actions
 from executor.catalog.search.query.phrases import said_of
@@ -21,7 +18,6 @@ from executor.catalog.search.query.thesaurus import thesaurus
 from executor.catalog.search.query.tokenizer import split_spaced, stem, stems
 from executor.model.tool import ALL
 
-Array = npt.NDArray[Any]
 NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID, END = (1 << at for at in range(9))
 FIELDS = {
     NAME: "name", GROUP: "group", ROUTE: "route", SUMMARY: "summary", TEXT: "description", PARAMETERS: "parameters",
