@@ -169,6 +169,18 @@ def test_words_are_split_and_stemmed() -> None:
     assert split("搜索引擎") == ["搜索", "索引", "引擎"]
 
 
+@pytest.mark.parametrize(
+    ("word", "short"),
+    [
+        ("yy", "yy"), ("syzygy", "syzygi"), ("playing", "play"), ("employees", "employe"), ("payment", "payment"),
+        ("hopping", "hop"), ("relational", "relat"), ("happiness", "happi"), ("ational", "ation"), ("ability", "abil"),
+        ("subscription", "subscript"), ("rolled", "roll"), ("ing", "ing"), ("yes", "yes"), ("dying", "dying"),
+    ],
+)  # fmt: skip
+def test_endings_are_taken_off_by_their_sounds(word: str, short: str) -> None:
+    assert stem(word) == short
+
+
 @pytest.mark.parametrize(("one", "other", "apart"), [("issue", "isue", 1), ("issue", "isseu", 1), ("pull", "pool", 2)])
 def test_letters_added_changed_and_swapped_are_counted(one: str, other: str, apart: int) -> None:
     assert distance(one, other, 2) == apart

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.index import Index, Postings
-from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY, Array
+from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY
 from executor.catalog.search.query.query import Query, Slot
 
 MAX_SLOTS = 32

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
+from executor.catalog.search.arrays import np
 from executor.catalog.search.index.segment import Segment
 
 MAGIC = b"executor-search\x01"

@@ -43,8 +43,9 @@ def thesaurus() -> Thesaurus:
     data = tomllib.loads(FILE.read_text("utf-8"))
     meanings: dict[str, dict[str, float]] = {}
     for group in data["same"]:
+        terms = {word: noun_key(word) for word in group}
         for word in group:
-            _add(meanings, key(word), {noun_key(other): SAME for other in group if other != word})
+            _add(meanings, key(word), {term: SAME for other, term in terms.items() if other != word})
     for word, others in data["means"].items():
         _add(meanings, key(word), {noun_key(other): MEANS * LATER**at for at, other in enumerate(others)})
     for part in tomllib.loads(EVERYDAY.read_text("utf-8")).values():
