@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from executor.catalog.search.index.index import Index, Postings
 from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY, Array
 from executor.catalog.search.query.query import Query, Slot
+from executor.dataclass import dataclass
 
 MAX_SLOTS = 32
 VERB = 0.5

@@ -7,7 +7,6 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from executor.catalog.search.query import actions
 from executor.catalog.search.query.phrases import said_of
 from executor.catalog.search.query.thesaurus import thesaurus
 from executor.catalog.search.query.tokenizer import split_spaced, stem, stems
+from executor.dataclass import dataclass
 from executor.model.tool import ALL
 
 Array = npt.NDArray[Any]
