@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.given_settings import from_environment, from_file, variable
 from executor.setting_values import (
@@ -96,7 +97,7 @@ class Settings:
     file_bytes: int = _setting(1024 * MEGABYTE, read_integer(1024, 1024 * 1024 * MEGABYTE))
     artifacts_url: str = _setting("", read_object_url)
     artifacts_object_bytes: int = _setting(MEGABYTE, read_integer(1, 1024 * 1024 * MEGABYTE))
-    artifacts_credentials_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    artifacts_credentials_file: Path | None = _setting(None, read_path)
     mcp_call_seconds: int = _setting(60, read_integer(1, 86400))
     mcp_total_seconds: int = _setting(1800, read_integer(1, 86400))
     mcp_review: str = _setting("writes", read_one_of("writes", "all", "none"))
@@ -112,12 +113,12 @@ class Settings:
     telemetry: str = _setting("off", read_one_of("off", "otlp"))
     trace_inbound: str = _setting("link", read_one_of("ignore", "link", "continue"))
     trace_hosts: tuple[str, ...] = _setting((), read_lower_patterns)
-    metrics_token_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    metrics_token_file: Path | None = _setting(None, read_path)
     secrets_key: str = _setting("file", read_one_of("file", "keyring", "shared", "vault"))
-    secrets_key_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    secrets_key_file: Path | None = _setting(None, read_path)
     secrets_environment: tuple[str, ...] = _setting((), read_names)
     vault_url: str = _setting("", read_origin)
-    vault_token_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    vault_token_file: Path | None = _setting(None, read_path)
     vault_transit: str = _setting("transit/executor", read_transit_key)
     public_url: str = _setting("", read_origin)
     anonymous: str = _setting("auto", read_one_of("auto", "on", "off"))
@@ -139,7 +140,7 @@ class Settings:
     languages: tuple[str, ...] = _setting((), read_some_of(*LANGUAGES))
     deno_processes: int = _setting(4, read_integer(1, 256))
     remote_url: str = _setting("", read_text)
-    remote_token_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    remote_token_file: Path | None = _setting(None, read_path)
     remote_callback_url: str = _setting("", read_text)
     typecheck: str = _setting("error", read_one_of("error", "warn", "off"))
     typecheck_unavailable: str = _setting("warn", read_one_of("warn", "fail"))
@@ -169,11 +170,11 @@ class Settings:
     session_agents: str = _setting("", read_json)
     session_hosts: tuple[str, ...] = _setting((), read_patterns)
     tool_sources: str = _setting("", read_json)
-    declared_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    declared_file: Path | None = _setting(None, read_path)
     model_anthropic_url: str = _setting("https://api.anthropic.com", read_url)
     model_openai_url: str = _setting("https://api.openai.com/v1", read_url)
     model_gemini_url: str = _setting("https://generativelanguage.googleapis.com", read_url)
-    model_prices_file: Path | None = _setting(None, read_path)  # noqa: RUF009 - it makes a field
+    model_prices_file: Path | None = _setting(None, read_path)
     model_allowed: tuple[str, ...] = _setting((), read_patterns)
     model_session_budget: int | None = _setting(None, read_dollars)
     model_user_budget: int | None = _setting(None, read_dollars)

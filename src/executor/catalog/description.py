@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from sqlalchemy.engine import Connection
 from executor.catalog.signatures.escape import one_line
 from executor.catalog.signatures.example_call import call
 from executor.catalog.signatures.signature import Signature, named_types, write
+from executor.dataclass import dataclass
 from executor.errors import NotFound, ToolError
 from executor.model.language import Language
 from executor.model.source import Source, is_described, own_path

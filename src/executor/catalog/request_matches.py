@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused
 from executor.model.known_keys import KnownBinding
 from executor.model.source import own_path

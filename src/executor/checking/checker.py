@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from executor.catalog.cache import Recent
@@ -29,6 +28,7 @@ from executor.checking.source.lexer import Language, TooLong, words
 from executor.checking.source.tool_calls import Outline
 from executor.checking.source.typescript_wrapper import remove_fence
 from executor.checking.verdict import Case, Library
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.digest import digest_text
 from executor.model.event import Announcement

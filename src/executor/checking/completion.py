@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from executor.catalog.signatures.escape import first_sentence
@@ -12,6 +11,7 @@ from executor.checking.diagnostics import Lines
 from executor.checking.path_index import Names
 from executor.checking.source.cursor import Cursor
 from executor.checking.source.lexer import Language
+from executor.dataclass import dataclass
 from executor.model.tool import Tool
 from executor.schemas.references import PREFIX
 

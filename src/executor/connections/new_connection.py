@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from sqlalchemy.engine import Connection as Database
@@ -13,6 +13,7 @@ from executor.connections.origin import origin_of
 from executor.connections.placement import Placement, check_placement, fill
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import Needed
+from executor.dataclass import dataclass
 from executor.errors import Conflict, InvalidRequest, NotFound
 from executor.model.credentials import DEFAULT_NAME, Connection, Scheme
 from executor.model.identity.actor import Actor

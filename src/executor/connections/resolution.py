@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from executor.connections.origin import describe_origin, origin_of
 from executor.connections.schemes import Auth, Needed, way, ways
+from executor.dataclass import dataclass
 from executor.model.credentials import DEFAULT_NAME, Connection
 from executor.model.interaction import InteractionKind
 from executor.model.source import Source

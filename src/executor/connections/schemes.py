@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from executor.connections.placement import Placement, inputs_of
+from executor.dataclass import dataclass
 from executor.model.credentials import Scheme
 
 Auth = Mapping[str, Any]  # `{"name", "type", "description", "details"}` of a source's config

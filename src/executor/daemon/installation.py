@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from executor.daemon import lock
+from executor.dataclass import dataclass
 from executor.errors import DatabaseMissing, DatabaseUnexpected, InvalidRequest, StorageError
 from executor.private_files import write_private
 from executor.settings import Settings

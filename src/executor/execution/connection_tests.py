@@ -6,7 +6,6 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -15,6 +14,7 @@ from sqlalchemy.engine import Connection as Database
 from executor.connections.connections import Connections
 from executor.connections.origin import origin_of
 from executor.connections.resolution import fits, ways_of
+from executor.dataclass import dataclass
 from executor.errors import DocumentInvalid, ExecutorError, ToolError
 from executor.execution.calls.credential import REFUSED, replace_hint
 from executor.execution.calls.pipeline import CallPipeline

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
 from executor.connections.connections import may_see
+from executor.dataclass import dataclass
 from executor.errors import Conflict
 from executor.model.credentials import Connection as Credential
 from executor.model.identity.actor import Actor

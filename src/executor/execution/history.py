@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import NotFound
 from executor.execution.artifacts.contents import Contents
 from executor.execution.names import identify

@@ -7,11 +7,12 @@ workspace from each other, so its administrators do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import NotFound
 from executor.execution.names import identify
 from executor.execution.use_limits import CHANGED, LimitsInForce

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.execution.builtins import tools
 from executor.storage.catalog import policy_scope, sources

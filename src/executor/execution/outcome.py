@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.artifact import Artifact
 from executor.model.event import Event
 from executor.model.execution import Execution

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.execution.outcome import Outcome
 from executor.execution.typecheck import Typecheck

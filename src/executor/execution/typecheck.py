@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from executor.catalog.catalog import Catalog
@@ -12,6 +12,7 @@ from executor.catalog.signatures.signature import COMPACT, signature
 from executor.checking.checker import Checker
 from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, truncate
 from executor.checking.source.lexer import Language
+from executor.dataclass import dataclass
 from executor.execution import failures
 from executor.execution.builtins import tools
 from executor.execution.calls.pipeline import CallPipeline

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, NotFound
 from executor.identity.local_tokens import agent_file, read_token
 from executor.identity.new_token import AGENT, digest, mint

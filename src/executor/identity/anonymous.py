@@ -7,11 +7,12 @@ hands the agent its key. Nothing that the agent holds leads to the browser's coo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Busy, Forbidden, NotFound, Unauthorized
 from executor.identity.new_token import ANONYMOUS, SESSION, VISITOR, digest, mint
 from executor.identity.rate_limit import RateLimit

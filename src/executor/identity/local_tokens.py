@@ -12,10 +12,11 @@ import os
 import re
 import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from executor.dataclass import dataclass
 from executor.errors import DataDirectoryUnusable, InvalidRequest, NotFound, Unauthorized
 from executor.model.identity.actor import ActorKind
 from executor.private_files import write_private

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from executor.dataclass import dataclass
 
 PERSONAL: Final = "exk_"
 AGENT: Final = "exa_"

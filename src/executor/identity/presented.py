@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from executor.dataclass import dataclass
 from executor.model.identity.actor import ActorKind
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from executor.dataclass import dataclass
 
 # json: the JSON text as it was journalled · text: a result that is one string, kept as that string · bytes: a file
 # file: one that came in pieces, too large to pass through a sandbox

@@ -8,8 +8,10 @@ resolved outside the sandbox, used for one call, never stored or shown.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from executor.dataclass import dataclass
 
 Provider = Literal["store", "keyring", "environment", "vault", "onepassword"]
 

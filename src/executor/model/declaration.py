@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from executor.dataclass import dataclass
 
 Noun = Literal["secret", "source", "policy", "toolkit", "member"]
 Origin = Literal["environment", "file"]

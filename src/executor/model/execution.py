@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from executor.dataclass import dataclass
 from executor.model.tool import Effect
 from executor.model.use_limits import Priority
 

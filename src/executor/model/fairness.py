@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from executor.dataclass import dataclass
 
 T = TypeVar("T")
 K = TypeVar("K")

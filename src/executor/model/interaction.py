@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
+
+from executor.dataclass import dataclass
 
 InteractionKind = Literal["approval", "unknown_outcome", "credential", "oauth", "elicitation"]
 Action = Literal["accept", "decline", "cancel"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from executor.dataclass import dataclass
 from executor.model.tool import Effect
 
 Action = Literal["allow", "require_approval", "deny"]

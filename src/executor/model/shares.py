@@ -7,8 +7,10 @@ once it gets its share but for less than one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
+
+from executor.dataclass import dataclass
 
 NO_LIMIT = 1 << 30
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal, cast
 
+from executor.dataclass import dataclass
 from executor.model.known_keys import KnownBinding, KnownConfig
 from executor.model.packed import Packed
 from executor.model.tool import Schema, Skipped, Tool

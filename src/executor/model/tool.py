@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, cast
 
+from executor.dataclass import dataclass
 from executor.model.identity.permissions import Permission
 from executor.model.known_keys import KnownBinding
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from executor.dataclass import dataclass
 from executor.model.policy import Policy
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Literal
+
+from executor.dataclass import dataclass
 
 Priority = Literal["high", "normal", "low"]
 LimitName = Literal["running", "queued", "perMinute"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from executor.dataclass import dataclass
 
 WebhookKind = Literal["standard", "slack"]
 DeliveryStatus = Literal["pending", "delivered", "failed"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused
 
 PORTS = {"http": 80, "https": 443}

@@ -9,10 +9,11 @@ import asyncio
 import importlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.network.addresses import Target, display_url, is_private_host, parse, refusal
 from executor.network.files import Kept, Upload

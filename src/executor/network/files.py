@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from executor.dataclass import dataclass
 
 LARGE = 4_000_000  # bytes; a smaller file is given to the code
 HANDLE = frozenset({"artifact", "name", "filename", "contentType", "size"})

@@ -11,10 +11,10 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from executor.dataclass import dataclass
 from executor.network.addresses import Address, Target, is_metadata, is_private, is_private_host, literal
 
 

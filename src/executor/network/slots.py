@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol
 
+from executor.dataclass import dataclass
 from executor.errors import SourceUnreachable
 from executor.model.fairness import CURRENT, Counts, FairQueue, Party
 

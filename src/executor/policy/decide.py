@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, get_args
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.policy import Action, Basis, Decision, Level, MadeFor, Policy
 from executor.model.tool import ALL, Effect

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Literal, get_args
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.policy import Condition, Decision, Level, Policy
 from executor.model.tool import Effect

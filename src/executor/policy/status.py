@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from executor.dataclass import dataclass
 from executor.model.policy import Condition, Policy
 from executor.policy.conditions import MISSING, holds, resolve
 from executor.policy.decide import LEVELS, Subject, decide, first, judged_as, of_level, restraint

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from executor.dataclass import dataclass
 from executor.model.policy import Action, Level, Policy
 from executor.model.tool import ALL
 from executor.policy.decide import LEVELS

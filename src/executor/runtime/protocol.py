@@ -7,9 +7,9 @@ before it builds these values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from executor.dataclass import dataclass
 from executor.model.execution import Failure, Limits
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.schemas.references import target_name
 
 MOST = 50

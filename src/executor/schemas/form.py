@@ -10,9 +10,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.tool import Schema
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from executor.dataclass import dataclass
 from executor.errors import ExecutionFailed, ExecutionPending
 
 if TYPE_CHECKING:

@@ -7,9 +7,11 @@ client it is called on: of a client of `Blocking` it returns its result, of one 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import update_wrapper
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+from executor.dataclass import dataclass
 
 P = ParamSpec("P")
 T = TypeVar("T")

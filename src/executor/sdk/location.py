@@ -5,11 +5,12 @@ The operator's token of this machine is only ever sent to the process that holds
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from executor.daemon import control
 from executor.daemon.local_credential import given_token, token, workspace_header
+from executor.dataclass import dataclass
 from executor.errors import DaemonStarting, InvalidRequest, RequestUnsent
 from executor.settings import Settings, bracket_host
 

@@ -7,9 +7,10 @@ import html
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
+
+from executor.dataclass import dataclass
 
 SHORTEST = 4  # anything shorter is no secret, and would turn up everywhere
 SHORTEST_BARE = 8  # letters and digits that are enough to recognise a value by, without the rest of it

@@ -12,10 +12,11 @@ import hashlib
 import os
 import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from executor.dataclass import dataclass
 from executor.errors import DataDirectoryUnusable, SecretUnavailable, way_to_install
 from executor.private_files import write_private
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, SecretUnavailable
 from executor.secrets.envelope import cipher, decrypt, encrypt
 from executor.secrets.master import CURRENT, NEXT, Keeper, Master

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import SecretUnavailable
 from executor.model.ids import new_id, now_ms
 from executor.secrets.envelope import cipher, decrypt, encrypt

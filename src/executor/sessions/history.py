@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.identity.actor import Actor
 from executor.model.sessions.model_usage import Spending
 from executor.model.sessions.session import Session, SessionFilter, Task

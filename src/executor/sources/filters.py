@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.known_keys import KnownBinding
 from executor.model.packed import ToolRow

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
+from executor.dataclass import dataclass
 from executor.model.credentials import Credential
 from executor.model.digest import digest
 from executor.model.source import Loaded, Source

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.network.client import Egress
 from executor.sources.kind import Kind

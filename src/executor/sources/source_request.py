@@ -6,9 +6,10 @@ A frozen dataclass for each, see `SourceRequest`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from executor.dataclass import dataclass
 from executor.model.credentials import Credential
 from executor.model.policy import ApprovalDefaults
 from executor.model.source import ALL_TOOLS, Choice

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from executor.dataclass import dataclass
 from executor.sources.source_request import SourceRequest
 
 

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -26,6 +25,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
+from executor.dataclass import dataclass
 from executor.errors import Busy, DatabaseOutdated, DataDirectoryUnusable, StorageDamaged, StorageError, StorageFull
 from executor.model.event import Announcement
 from executor.storage.bounded_reads import stopping_after, took_too_long

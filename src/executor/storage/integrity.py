@@ -14,9 +14,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from executor.dataclass import dataclass
 from executor.errors import StorageDamaged
 
 WHOLE_BYTES = 8 * 1024 * 1024  # a file up to this size is checked whole at every start

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 
 if TYPE_CHECKING:

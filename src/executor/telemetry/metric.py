@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from executor.dataclass import dataclass
 
 Kind = Literal["counter", "gauge", "histogram"]
 MAX_SERIES = 200

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 import orjson
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.model.ids import now_ms
 from executor.model.webhook import TEST, Delivery, Webhook

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
+from executor.dataclass import dataclass
 from executor.errors import ExecutorError
 from executor.model.ids import now_ms
 from executor.model.webhook import Delivery, Webhook

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
 from executor.catalog.declarations.python import python_declarations
 from executor.catalog.declarations.typescript import typescript_declarations
+from executor.dataclass import dataclass
 from executor.model.digest import digest
 from executor.model.language import Language
 from executor.model.tool import Schema, Tool

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
 from executor.catalog.declarations.loader import declarations, definitions
+from executor.dataclass import dataclass
 from executor.model.language import Language
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.index import Index, Postings
 from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY
 from executor.catalog.search.query.query import Query, Slot
+from executor.dataclass import dataclass
 
 MAX_SLOTS = 32
 VERB = 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from executor.catalog.search.hints import Fit, absent, is_foreign, judge, list_c
 from executor.catalog.search.index.workspace_index import Indexes, VisibleIndex
 from executor.catalog.signatures.compact import flatten, without_result
 from executor.catalog.signatures.escape import first_sentence
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.tool import ALL, Effect
 from executor.policy.visibility import Visibility

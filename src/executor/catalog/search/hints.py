@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from executor.catalog.search.index.entry import MAX_QUERY
+from executor.dataclass import dataclass
 from executor.sources import templates
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ measure counts differently in the two, and the length of a query says how much o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from executor.catalog.search import features
 from executor.catalog.search.arrays import Array, np
@@ -17,6 +16,7 @@ from executor.catalog.search.features import MEASURES
 from executor.catalog.search.index.index import Index
 from executor.catalog.search.index.segment import FIELDS, SAID, SOURCE
 from executor.catalog.search.query.query import Query, parse_query
+from executor.dataclass import dataclass
 
 CANDIDATES = 400
 SHORT = 8.0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from executor.dataclass import dataclass
 from executor.model.tool import Schema, Tool
 from executor.schemas.references import PREFIX
 from executor.schemas.shapes.arguments import required_of

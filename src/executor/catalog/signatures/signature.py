@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from executor.catalog.signatures import python, typescript
 from executor.catalog.signatures.arguments import Part
 from executor.catalog.signatures.python import PythonTypes
 from executor.catalog.signatures.typescript import Types
+from executor.dataclass import dataclass
 from executor.model.language import Language
 from executor.model.tool import Schema, Tool
 from executor.schemas.references import names_in

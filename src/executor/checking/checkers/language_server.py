@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from executor.checking.checkers import sealed_launch
+from executor.dataclass import dataclass
 
 PROJECTS = Path(__file__).parents[1] / "project"
 DATA_BYTES = 1 << 30

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from executor.checking.source.lexer import OPENING, Language, Token, tokens
 from executor.checking.source.tool_calls import ROOT, Outline, string_value
+from executor.dataclass import dataclass
 
 LOOKED_AT = 100_000  # characters before the place
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from executor.dataclass import dataclass
 
 Language = Literal["typescript", "python"]
 Kind = Literal["name", "string", "number", "mark", "text"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from executor.checking.source.lexer import Language, Token, partners, tokens
+from executor.dataclass import dataclass
 
 ROOT = "tools"
 _DECLARING = ("const", "let", "var")

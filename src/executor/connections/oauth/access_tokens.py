@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets as random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy.engine import Connection as Database_
 
@@ -19,6 +19,7 @@ from executor.connections.oauth.client_registration import Clients
 from executor.connections.oauth.http import BOUNDS, HttpClient
 from executor.connections.oauth.new_connection import OAUTH, Terms
 from executor.connections.oauth.token_endpoint import Client, Tokens
+from executor.dataclass import dataclass
 from executor.errors import CredentialRequired, OAuthFailed, StorageError
 from executor.model.credentials import Connection, ConnectionStatus
 from executor.model.ids import now_ms

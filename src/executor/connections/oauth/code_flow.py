@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets as random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -18,6 +18,7 @@ from executor.connections.oauth.client_registration import Clients
 from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.new_connection import Connected, Terms
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, OAuthFailed
 from executor.model.digest import digest_text
 from executor.model.identity.actor import Actor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets as random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from sqlalchemy.engine import Connection as Database_
@@ -16,6 +16,7 @@ from executor.connections.oauth.endpoints import check_origins
 from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.metadata import address
 from executor.connections.oauth.new_connection import Connected, Terms
+from executor.dataclass import dataclass
 from executor.errors import OAuthFailed
 from executor.model.digest import digest_text
 from executor.model.identity.actor import Actor

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from executor.connections.oauth import metadata
 from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import Server
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest, OAuthFailed
 from executor.model.source import Source, call_address
 from executor.network.addresses import display_url, parse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from sqlalchemy.engine import Connection as Database_
@@ -18,6 +18,7 @@ from executor.connections.oauth.device_flow import DeviceFlow, LoginState, Shown
 from executor.connections.oauth.endpoints import GrantType, check_origins, confirmed_origins, endpoints_of, host_of
 from executor.connections.oauth.http import HttpClient
 from executor.connections.oauth.new_connection import OAUTH, Connected, Terms
+from executor.dataclass import dataclass
 from executor.errors import Forbidden, NotFound, OAuthFailed
 from executor.model.credentials import DEFAULT_NAME
 from executor.model.identity.actor import Actor

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, OAuthFailed
 from executor.network.addresses import display_url, parse
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from sqlalchemy.engine import Connection as Database
@@ -16,6 +16,7 @@ from executor.connections.oauth.metadata import Server
 from executor.connections.oauth.token_endpoint import Client, Endpoint, Tokens
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import BEARER, Needed
+from executor.dataclass import dataclass
 from executor.errors import NotFound
 from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor

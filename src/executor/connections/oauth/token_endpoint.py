@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import quote
 
 from executor.connections.oauth import client_assertion
 from executor.connections.oauth.http import HttpClient, Origins
 from executor.connections.oauth.metadata import names_in
+from executor.dataclass import dataclass
 from executor.errors import OAuthFailed
 from executor.model.ids import now_ms
 from executor.network.addresses import display_url

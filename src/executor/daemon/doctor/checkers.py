@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from executor.checking.checkers import python, typescript
 from executor.checking.checkers.language_server import LanguageServer, Program, ServerLost
+from executor.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from executor.dataclass import dataclass
 from executor.errors import SessionFailed
 from executor.model.sessions.model_usage import NANODOLLARS
 from executor.model.sessions.session import Session

@@ -4,10 +4,10 @@ where the organization separates the two."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Forbidden, SeparationOfDuties
 from executor.execution.approvals.requests import NEEDS
 from executor.execution.builtins import tools

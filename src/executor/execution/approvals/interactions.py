@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import NotFound
 from executor.execution.approvals.authority import Authority, Verdict
 from executor.execution.approvals.expiry import check_open

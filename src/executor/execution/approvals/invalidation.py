@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlalchemy.engine import Connection
 
 from executor.connections.origin import describe_origin, origin_of
+from executor.dataclass import dataclass
 from executor.errors import ConsentRequired
 from executor.model.credentials import Connection as Credential
 from executor.model.policy import Policy

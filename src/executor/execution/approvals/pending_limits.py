@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.errors import ToolError
 from executor.model.event import ENDINGS, Announcement
 from executor.model.execution import Execution

@@ -7,12 +7,12 @@ import hashlib
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import ArtifactUnavailable, NotFound, ToolError
 from executor.execution.artifacts.contents import Contents
 from executor.execution.artifacts.uploads import Upload

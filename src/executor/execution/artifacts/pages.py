@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import ToolError
 from executor.execution.artifacts.preview import below
 

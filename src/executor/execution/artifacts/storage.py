@@ -10,12 +10,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.execution.artifacts.preview import below, outline, preview
 from executor.model.artifact import Artifact, Form, media_type_of, name_of
 from executor.model.digest import digest_text

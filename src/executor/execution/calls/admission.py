@@ -5,12 +5,13 @@ A call is judged when it is proposed and, by `recheck`, right before it is sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from executor.catalog.catalog import Catalog
 from executor.catalog.page_hints import page_hint
 from executor.connections.resolution import Missing
+from executor.dataclass import dataclass
 from executor.errors import ToolError
 from executor.execution.approvals.permits import Permits
 from executor.execution.artifacts.files import FileStore, reading_files

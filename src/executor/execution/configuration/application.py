@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from executor.connections.connections import Connections
 from executor.connections.new_connection import Offer
 from executor.connections.resolution import ways_of
 from executor.connections.schemes import BASIC, BEARER
+from executor.dataclass import dataclass
 from executor.errors import Conflict, ExecutorError, InvalidRequest
 from executor.execution.approvals.credentials import resume_waiting
 from executor.execution.approvals.orphans import deny_orphans

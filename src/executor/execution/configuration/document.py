@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.declaration import Noun, Origin
 from executor.sources.documents.pinned_import import import_pinned
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Any, Literal, cast, get_args
 
+from executor.dataclass import dataclass
 from executor.errors import ExecutorError
 from executor.execution.configuration.document import Entry, Problem, kind_of
 from executor.execution.toolkits.draft import NARROWING, ToolkitDraft, check_draft, draft_policy

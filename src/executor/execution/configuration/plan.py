@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.execution.configuration.document import Document, Entry, Problem
 from executor.execution.configuration.entries import (
     AnyEntry,

@@ -12,11 +12,12 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.execution.artifacts.storage import OWN, is_large, keep
 from executor.execution.failures import unknown_outcome
 from executor.model.artifact import Artifact

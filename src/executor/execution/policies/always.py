@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from executor.execution.approvals.prompt import shown_address
 from executor.execution.builtins import tools as builtins

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import AccessRevoked
 from executor.model.policy import Policy
 from executor.model.toolkit import Toolkit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.execution.calls.pipeline import CallPipeline
 from executor.model.identity.actor import Actor
 from executor.model.policy import Decision, Policy

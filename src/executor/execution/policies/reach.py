@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.execution.builtins import tools
 from executor.model.execution import PastCall
 from executor.model.identity.actor import Actor

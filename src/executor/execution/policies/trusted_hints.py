@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.execution.approvals.prompt import shown_address
 from executor.execution.calls.pipeline import CallPipeline

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.policy import Policy
 from executor.policy.drafts import draft

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from executor.catalog.cache import Recent
+from executor.dataclass import dataclass
 from executor.execution.policies.cache import PolicyCache
 from executor.execution.toolkits.reach import reach_of, read_heads
 from executor.model.event import Announcement

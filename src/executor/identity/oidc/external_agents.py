@@ -7,11 +7,12 @@ that speaks of roles or permissions gives nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Busy, Forbidden, InsufficientScope, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.oidc import jwt

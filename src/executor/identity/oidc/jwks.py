@@ -6,9 +6,9 @@ import asyncio
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from executor.dataclass import dataclass
 from executor.errors import IssuerUnavailable, OAuthFailed
 from executor.identity.oidc.issuer import RETRY_SECONDS, Issuer, unavailable
 from executor.identity.oidc.jwt import ALGORITHMS, MAX_TEXT, Unverified

@@ -10,9 +10,9 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from executor.dataclass import dataclass
 from executor.errors import Unauthorized
 
 # Which kind of key each takes. `none` and whatever uses a shared secret is not here.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from executor.dataclass import dataclass
 from executor.errors import OAuthFailed, Unauthorized
 from executor.identity.oidc import jwt
 from executor.identity.oidc.issuer import Issuer, unavailable

@@ -12,10 +12,11 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
+from executor.dataclass import dataclass
 from executor.errors import Busy, InvalidRequest, Unauthorized
 from executor.identity.new_token import digest
 from executor.identity.oidc import jwt

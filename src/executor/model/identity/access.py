@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from executor.dataclass import dataclass
 from executor.model.identity.permissions import Role
 
 InvitationStatus = Literal["open", "accepted", "revoked", "expired"]

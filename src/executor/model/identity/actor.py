@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from executor.dataclass import dataclass
 from executor.model.identity.permissions import AGENT, OWNER, Permission, Role
 
 # Which calls no one approves who asked for them, and what an organization may choose about that.

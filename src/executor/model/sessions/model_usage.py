@@ -5,8 +5,10 @@ Money is in nanodollars (a billionth of a US dollar), so that the price of one t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal, get_args
+
+from executor.dataclass import dataclass
 
 ModelProvider = Literal["anthropic", "openai", "gemini"]
 PROVIDERS: tuple[ModelProvider, ...] = get_args(ModelProvider)

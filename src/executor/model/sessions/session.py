@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from executor.dataclass import dataclass
 
 Isolation = Literal["simple", "insulated", "strict", "sandbox"]
 PermissionMode = Literal["plan", "default", "acceptEdits", "bypassPermissions"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 
+from executor.dataclass import dataclass
 from executor.errors import RemoteRefused
 from executor.runtime.remote import address
 from executor.runtime.remote.address import host_token

@@ -6,8 +6,9 @@ A shape never refuses a value that its schema accepts: whatever a type can't say
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from executor.dataclass import dataclass
 
 ScalarKind = Literal["string", "number", "boolean", "null", "time"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, InvalidRequest
 from executor.sessions.egress.host_names import read_host
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused
 from executor.sessions.egress.host_names import read_host
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from executor.dataclass import dataclass
 from executor.model.sessions.model_usage import ModelProvider
 
 # What the SDKs of a provider expect behind the origin of their base URL.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from aiohttp import web
 
+from executor.dataclass import dataclass
 from executor.errors import CredentialRequired, RateLimited, SecretElsewhere, SecretUnavailable, SourceUnreachable
 from executor.identity.rate_limit import RateLimit
 from executor.model.fairness import Party

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import aiohttp
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused
 from executor.model.sessions.model_usage import ModelRequest, RequestState, Usage
 from executor.secrets.redaction import redact

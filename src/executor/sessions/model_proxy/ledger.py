@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.ids import new_id, now_ms
 from executor.model.sessions.model_usage import NANODOLLARS, ModelProvider, ModelRequest, RequestState, Spending, Usage
 from executor.sessions.model_proxy.wire.refusals import Refused, refuse

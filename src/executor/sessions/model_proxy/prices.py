@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.sessions.model_usage import PROVIDERS, ModelProvider, Usage
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import aiohttp
 from yarl import URL
 
+from executor.dataclass import dataclass
 from executor.model.sessions.model_usage import PROVIDERS, ModelProvider
 from executor.network.addresses import Target, parse
 from executor.network.private_access import ANY, grant_of, reach_of

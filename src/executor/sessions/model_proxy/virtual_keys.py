@@ -9,8 +9,8 @@ import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.model.ids import now_ms
 from executor.model.sessions.model_usage import ModelProvider
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.digest import digest
 from executor.model.policy import Action, Decision, Policy
 from executor.model.tool import Effect

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from executor.dataclass import dataclass
 from executor.errors import SessionFailed
 from executor.model.ids import now_ms
 from executor.model.sessions.session import MessageKind, Session, Task

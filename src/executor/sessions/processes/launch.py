@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from executor.dataclass import dataclass
 from executor.model.sessions.session import Process, Session
 from executor.sessions.agents.installation import locate
 from executor.sessions.agents.table import find_agent

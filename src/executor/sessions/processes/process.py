@@ -11,12 +11,12 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.errors import ExecutorError, SessionFailed
 from executor.model.sessions.session import Process
 from executor.sessions.isolation import protected_paths

@@ -7,11 +7,12 @@ and looked up again for each key.
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Unauthorized
 from executor.identity.new_token import digest, mint
 from executor.model.ids import now_ms

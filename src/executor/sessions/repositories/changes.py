@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.model.sessions.session import Session
 from executor.sessions.repositories.checkouts import Checkouts
 from executor.sessions.repositories.executable_changes import runner_of

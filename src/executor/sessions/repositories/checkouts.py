@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, ExecutorError, InvalidRequest, NotFound, SessionFailed
 from executor.model.identity.actor import Actor
 from executor.model.identity.permissions import lacking

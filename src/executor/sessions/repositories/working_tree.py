@@ -7,10 +7,10 @@ import asyncio
 import json
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from executor.dataclass import dataclass
 from executor.errors import SessionFailed
 from executor.sessions.repositories.disk_use import measure
 from executor.sessions.repositories.git import UPLOAD, author, lines, run_git

@@ -6,11 +6,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import Busy, ExecutorError, SessionFailed
 from executor.model.fairness import Party
 from executor.model.ids import now_ms

@@ -8,9 +8,9 @@ import os
 import struct
 import termios
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms

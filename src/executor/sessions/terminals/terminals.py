@@ -6,10 +6,10 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, DaemonStopping, Forbidden, InvalidRequest, NotFound
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id

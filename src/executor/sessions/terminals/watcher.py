@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.model.identity.actor import Actor
 
 MOST_BEHIND = 1024 * 1024  # characters that wait; beyond it a watcher gets a snapshot instead

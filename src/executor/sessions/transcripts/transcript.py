@@ -10,12 +10,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeVar
 
 import orjson
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.errors import StorageError
 from executor.model.ids import now_ms
 from executor.model.sessions.session import Message, MessageKind, Session, TaskStatus

@@ -6,12 +6,12 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from graphql import parse, print_ast, strip_ignored_characters
 from graphql.language import FieldNode, InlineFragmentNode, OperationDefinitionNode, SelectionSetNode
 
+from executor.dataclass import dataclass
 from executor.sources.graphql.results import codes
 
 Way = tuple[str, ...]  # keys of the answer below the root field; places in lists are not counted

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.tool import Tool
 from executor.sources.graphql.storage_format import binding_of
 

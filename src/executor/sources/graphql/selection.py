@@ -8,8 +8,7 @@ definition, made once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from executor.dataclass import dataclass
 from executor.model.tool import Schema
 from executor.sources.graphql.relevance import (
     BRIEF,

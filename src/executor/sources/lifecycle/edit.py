@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, EgressRefused, InvalidRequest
 from executor.model.credentials import PLAIN_HEADER
 from executor.model.digest import digest

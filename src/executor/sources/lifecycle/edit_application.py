@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import orjson
 from sqlalchemy.engine import Connection
@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 from executor.connections.connections import Connections
 from executor.connections.origin import origin_of
 from executor.connections.source_headers import MARK, as_before, values_of
+from executor.dataclass import dataclass
 from executor.errors import Conflict
 from executor.model.packed import Packed
 from executor.model.source import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlalchemy.engine import Connection as Database
 
@@ -11,6 +11,7 @@ from executor.connections.new_connection import Offer, needed_for, pinned_origin
 from executor.connections.placement import inputs_of, place
 from executor.connections.resolution import ways_of
 from executor.connections.schemes import Needed
+from executor.dataclass import dataclass
 from executor.errors import Conflict, InvalidRequest, NotFound
 from executor.model.credentials import Connection
 from executor.model.execution import Execution

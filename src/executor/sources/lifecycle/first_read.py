@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from executor.connections.connections import Connections
+from executor.dataclass import dataclass
 from executor.model.source import Source
 from executor.sources import detection
 from executor.sources.kind import Kind

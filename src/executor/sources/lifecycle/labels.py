@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, InvalidRequest
 from executor.model.digest import digest_text
 from executor.model.packed import ToolRow

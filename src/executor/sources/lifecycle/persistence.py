@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy.engine import Connection
 
 from executor.connections.connections import Connections
 from executor.connections.source_headers import as_before
+from executor.dataclass import dataclass
 from executor.errors import Conflict, NotFound, QuotaExceeded, SourceError
 from executor.model.ids import new_id, now_ms
 from executor.model.known_keys import KnownBinding

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from executor.dataclass import dataclass
 from executor.model.packed import Packed
 from executor.model.tool import Skipped
 from executor.sources.filters import ONLY_NAMES, FilterKind, traits_of

@@ -8,9 +8,10 @@ is not called meanwhile, unless only the words about it are others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
+from executor.dataclass import dataclass
 from executor.model.packed import ToolRow
 from executor.model.source import REVIEW, ReviewMode, Source
 from executor.sources.kind import Kind

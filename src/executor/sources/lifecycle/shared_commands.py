@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.errors import CommandNotShared
 from executor.model.source import Source
 from executor.sources.source_request import SourceRequest

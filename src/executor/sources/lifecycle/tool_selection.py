@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.packed import DefinitionRow, Packed, ToolRow
 from executor.model.source import Choice, Loaded

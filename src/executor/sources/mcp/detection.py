@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
 from executor import __version__
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, InvalidRequest, SourceError, SourceUnreachable
 from executor.network.addresses import display_url
 from executor.network.private_access import Reach

@@ -7,11 +7,12 @@ import importlib
 import json
 import ssl
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import ExecutorError, SourceError, SourceUnreachable, ToolError
 from executor.model.credentials import Credential
 from executor.model.source import Loaded, Source

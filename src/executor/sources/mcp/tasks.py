@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import SourceError, ToolError
 from executor.model.interaction import LISTENER
 from executor.sources.mcp import input_rounds

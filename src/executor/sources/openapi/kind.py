@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, SourceError, SourceUnreachable
 from executor.model.credentials import Credential
 from executor.model.known_keys import Pair

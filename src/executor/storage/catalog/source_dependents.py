@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection as Database
 
+from executor.dataclass import dataclass
 from executor.model.policy import Policy
 from executor.model.source import Source
 from executor.storage.scan import Unindexed

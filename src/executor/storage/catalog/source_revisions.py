@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.source import Source
 from executor.storage.catalog.tools import Differences, Entry
 from executor.storage.tables.core import revisions

@@ -6,12 +6,12 @@ A call records the digest of its tool, so what was called can be read long after
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.ids import now_ms
 from executor.model.packed import DefinitionRow, ToolRow
 from executor.model.tool import Schema, Tool

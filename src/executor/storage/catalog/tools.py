@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.ids import now_ms
 from executor.model.known_keys import KnownBinding
 from executor.model.packed import ToolRow

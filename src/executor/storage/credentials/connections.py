@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection as Database
 
+from executor.dataclass import dataclass
 from executor.model.credentials import Connection, ConnectionStatus
 from executor.model.event import Announcement
 from executor.model.ids import now_ms

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.storage.rows import JSON, RowMapper
 from executor.storage.tables.access import oauth_clients, oauth_flows
 from executor.storage.upserts import upsert

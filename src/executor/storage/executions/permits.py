@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.ids import now_ms
 from executor.model.interaction import Binding, Interaction
 from executor.model.source import Source

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.identity.actor import Account, Actor, ActorKind, Organization, Workspace
 from executor.model.identity.permissions import OPERATOR, ROLES, Role
 from executor.model.ids import new_id, now_ms

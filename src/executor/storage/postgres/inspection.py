@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.storage import migrate
 from executor.storage.postgres import compatibility
 from executor.storage.postgres.ownership import raw, session_of

@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from executor.dataclass import dataclass
 from executor.errors import DatabaseOutdated, NewerDatabase, StorageError
 from executor.storage import migrate
 from executor.storage.database import Database

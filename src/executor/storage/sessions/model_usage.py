@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from executor.dataclass import dataclass
 from executor.model.sessions.model_usage import USAGE_FIELDS, ModelRequest, Spending, Usage
 from executor.storage.tables.model_usage import model_requests, model_totals
 

@@ -11,11 +11,11 @@ import shlex
 import sys
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from executor.dataclass import dataclass
 from executor.settings import Settings
 from executor.surfaces.clients.table import CLIENTS, McpClient, Table
 from executor.surfaces.http.mcp_paths import TOOLKITS

@@ -6,9 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from executor.dataclass import dataclass
 
 CALL_SECONDS: Final = 120  # an answer comes after 50 seconds at the latest
 

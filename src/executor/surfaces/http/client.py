@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO
+
+from executor.dataclass import dataclass
 
 _STATUS = re.compile(rb"HTTP/1\.1 ([2-5][0-9]{2}) [^\r\n]*\r\n")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*?)[ \t]*\r\n")

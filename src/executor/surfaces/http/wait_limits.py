@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from executor.dataclass import dataclass
 from executor.errors import TooManyWaits
 from executor.model.fairness import Counts
 

@@ -10,9 +10,9 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
+from executor.dataclass import dataclass
 from executor.surfaces.mcp.handshake import META, MODERN_VERSION
 from executor.surfaces.mcp.session import is_session_with_pages, shows_pages
 from executor.surfaces.views.base import View

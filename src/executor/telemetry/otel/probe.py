@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
+from executor.dataclass import dataclass
 from executor.telemetry.export_state import display_endpoint
 from executor.telemetry.otel.exporter import new_session
 from executor.telemetry.otel.watched_logger import last_reason

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 
 DEFAULT_INTERVAL_MS = 60_000

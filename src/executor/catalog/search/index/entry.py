@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from executor.dataclass import dataclass
 
 # Characters of a query that are read.
 MAX_QUERY = 1_000

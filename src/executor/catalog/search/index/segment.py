@@ -6,7 +6,6 @@ import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from executor.catalog.search.arrays import Array, np
@@ -15,6 +14,7 @@ from executor.catalog.search.query import actions
 from executor.catalog.search.query.phrases import said_of
 from executor.catalog.search.query.thesaurus import thesaurus
 from executor.catalog.search.query.tokenizer import split_spaced, stem, stems
+from executor.dataclass import dataclass
 from executor.model.tool import ALL
 
 NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID, END = (1 << at for at in range(9))

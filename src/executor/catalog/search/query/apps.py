@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from executor.catalog.search.query.tokenizer import plain, split_spaced
+from executor.dataclass import dataclass
 
 # Words around the name of a product, in titles and namespaces.
 FILLER = frozenset(

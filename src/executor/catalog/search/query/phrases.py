@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.query import actions
 from executor.catalog.search.query.tokenizer import STOP, split, stem
+from executor.dataclass import dataclass
 from executor.model.tool import ALL
 
 FILE = Path(__file__).with_name("phrases.toml")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from executor.catalog.search.index.entry import MAX_QUERY
 from executor.catalog.search.query import actions
@@ -11,6 +10,7 @@ from executor.catalog.search.query.apps import LONGEST
 from executor.catalog.search.query.intent import wishes
 from executor.catalog.search.query.thesaurus import PART, thesaurus
 from executor.catalog.search.query.tokenizer import STOP, split, split_spaced, stem
+from executor.dataclass import dataclass
 
 MAX_WORDS = 80
 TYPO = 0.8

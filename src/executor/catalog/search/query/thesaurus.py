@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from executor.catalog.search.query.tokenizer import STOP, split, stem
+from executor.dataclass import dataclass
 
 SAME = 0.8
 MEANS = 0.75

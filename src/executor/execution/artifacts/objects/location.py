@@ -5,12 +5,12 @@ from __future__ import annotations
 import configparser
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
+from executor.dataclass import dataclass
 from executor.errors import ArtifactUnavailable
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ can't mean one thing here and another to the provider.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.sessions.model_proxy.wire import provider_tools
 from executor.sessions.model_proxy.wire.endpoints import Dialect
 from executor.sessions.model_proxy.wire.refusals import refuse

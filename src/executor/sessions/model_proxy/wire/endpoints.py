@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl, urlencode
 
+from executor.dataclass import dataclass
 from executor.model.sessions.model_usage import ModelProvider
 from executor.sessions.model_proxy.wire.refusals import refuse
 

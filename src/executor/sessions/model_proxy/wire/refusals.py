@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.model.sessions.model_usage import ModelProvider
 
 Kind = Literal[

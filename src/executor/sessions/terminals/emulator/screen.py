@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.sessions.terminals.emulator.cells import JOINED, PLAIN, Line, Style, width
 from executor.sessions.terminals.emulator.reflow import reflow
 

@@ -7,8 +7,8 @@ and plain lists whose arguments count items or pages.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from executor.dataclass import dataclass
 from executor.model.tool import Schema
 from executor.sources.graphql.relevance import is_selectable
 from executor.sources.graphql.schema.outline import Argument, Field, NamedType, Outline, inner_name, is_list

@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import zlib
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import orjson
+
+from executor.dataclass import dataclass
 
 TypeKind = Literal["scalar", "object", "interface", "union", "enum", "input"]
 SCALARS = ("Int", "Float", "String", "Boolean", "ID")

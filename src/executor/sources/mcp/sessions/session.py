@@ -14,7 +14,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from ssl import SSLContext
@@ -32,6 +31,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from executor import __version__
+from executor.dataclass import dataclass
 from executor.errors import ExecutorError, SourceError, SourceUnreachable
 from executor.network.departure import DEPARTURE
 from executor.network.private_access import PUBLIC, Reach

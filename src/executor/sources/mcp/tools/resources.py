@@ -7,9 +7,9 @@ those that a result links to, are read by `namespace.resources.read`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.tool import Schema, Skipped, Tool
 from executor.schemas.digests import with_digests
 from executor.sources.mcp.storage_format import McpBinding

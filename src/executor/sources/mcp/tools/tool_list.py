@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
 
+from executor.dataclass import dataclass
 from executor.errors import DocumentInvalid, SourceError, SourceUnreachable
 from executor.model.tool import Skipped
 from executor.sources.mcp.sessions.session import METHOD_NOT_FOUND, RpcError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.tool import Effect, Schema, Skipped, Tool
 from executor.schemas.alternatives import loosen
 from executor.schemas.digests import with_digests

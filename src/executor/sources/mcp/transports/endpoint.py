@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.model.credentials import Credential
 from executor.model.digest import digest

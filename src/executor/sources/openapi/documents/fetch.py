@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from executor.dataclass import dataclass
 from executor.errors import EgressRefused, SourceUnreachable
 from executor.network.addresses import display_url
 from executor.network.client import Answer, Bounds, Egress, Outgoing

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, cast
 
+from executor.dataclass import dataclass
 from executor.errors import DocumentInvalid, EgressRefused
 from executor.model.tool import Effect, Skipped, Tool
 from executor.sources.openapi.calls import streams

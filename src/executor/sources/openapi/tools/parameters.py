@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.known_keys import ParameterBinding
 from executor.model.tool import Schema
 from executor.sources.openapi.calls.media import is_json

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.model.known_keys import EncodingBinding
 from executor.model.tool import Schema
 from executor.sources.openapi.calls.media import form_of, is_json, preferred_media_type

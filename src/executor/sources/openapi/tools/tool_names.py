@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from executor.dataclass import dataclass
 from executor.model.tool import ALL
 from executor.sources.tool_names import MAX_LENGTH, TAKEN, identifier, to_ascii, unique, words
 

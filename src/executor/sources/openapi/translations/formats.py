@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import DocumentInvalid
 from executor.sources.openapi.translations import google_discovery as discovery
 from executor.sources.openapi.translations import postman

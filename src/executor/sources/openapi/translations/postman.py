@@ -10,11 +10,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 from urllib.parse import parse_qsl
 
+from executor.dataclass import dataclass
 from executor.schemas.keywords import key_text
 from executor.sources.openapi.translations import postman_auth as auths
 from executor.sources.openapi.translations.group_names import shortest_names

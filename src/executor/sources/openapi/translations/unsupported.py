@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from executor.dataclass import dataclass
 
 HEAD = 20_000
 

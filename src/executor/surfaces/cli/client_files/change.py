@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from executor.dataclass import dataclass
 from executor.errors import Conflict, InvalidRequest
 from executor.surfaces.cli.client_files.edit import Entry, is_ours
 from executor.surfaces.cli.client_files.file import ClientFile, Keepsake, delete, holding

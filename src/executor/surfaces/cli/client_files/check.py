@@ -6,9 +6,9 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.surfaces.cli.client_files.edit import address_in, command_in
 from executor.surfaces.clients.table import McpClient, Table
 

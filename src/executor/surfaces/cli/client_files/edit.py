@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import difflib
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.surfaces.cli.client_files import json_text, toml_text
 from executor.surfaces.cli.client_files.text import Unsupported
 from executor.surfaces.clients.table import McpClient, Table

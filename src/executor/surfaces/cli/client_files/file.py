@@ -9,10 +9,11 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import InvalidRequest
 from executor.private_files import write_private
 

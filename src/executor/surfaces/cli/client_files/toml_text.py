@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.surfaces.cli.client_files.text import Unsupported, Unusable, newline_of
 from executor.surfaces.clients.snippets import toml
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from executor.dataclass import dataclass
 from executor.errors import ConsentRequired, ExecutorError, InvalidRequest, NotFound
 from executor.settings import Settings
 from executor.surfaces.cli import exit_codes

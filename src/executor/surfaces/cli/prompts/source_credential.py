@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from executor.dataclass import dataclass
 from executor.errors import DaemonUnreachable, ExecutorError, InvalidRequest, OAuthFailed
 from executor.surfaces.cli.client import Client, segment
 from executor.surfaces.cli.commands.credentials import connections_login

@@ -7,11 +7,12 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
+from executor.dataclass import dataclass
 from executor.errors import BodyTooLarge, HostRefused, Unauthorized
 from executor.settings import bracket_host
 from executor.surfaces.http.guard import (

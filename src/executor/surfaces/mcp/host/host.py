@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from executor.dataclass import dataclass
 from executor.errors import Busy, Conflict, ExecutorError, SourceUnreachable
 from executor.sources.mcp.transports.endpoint import Endpoint
 from executor.surfaces.mcp.host.error_output import ErrorOutput

@@ -6,10 +6,11 @@ Only what decides where it goes is read.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from executor.dataclass import dataclass
 
 Id = str | int
 INITIALIZE, PROGRESS, CANCELLED = "initialize", "notifications/progress", "notifications/cancelled"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from executor.dataclass import dataclass
 
 MAX_LENGTH = 1_000
 DIRECT = "direct"  # for every tool that a toolkit passes through: its outcome is that of its execution
