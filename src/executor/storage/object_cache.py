@@ -2,7 +2,7 @@
 
 Every call of a tool asks the same of the same objects, and comparing these themselves would take as long as the answer.
 An answer is kept for the very objects that it was worked out of, which it holds: as long as it is kept, no other object
-can have their identity.
+can have their identity. See docs/decisions/remembered-by-object.md.
 """
 
 from __future__ import annotations
