@@ -7,6 +7,7 @@ loop and small writes go to the database: a running execution would feel what th
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -20,6 +21,7 @@ from pathlib import Path
 import executor.network.transport  # noqa: F401 - loaded once in the life of a daemon, not for a document
 from benchmarks import catalogs
 from executor.catalog.catalog import Catalog
+from executor.daemon.main import GARBAGE
 from executor.model.source import Source
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.database import Database
@@ -125,6 +127,8 @@ async def measured(catalog: Catalog, database: Database, workspace_id: str, loca
 
 def main() -> None:
     location, watch = sys.argv[1], sys.argv[2:] == ["watch"]
+    gc.freeze()  # as the daemon does once it is ready
+    gc.set_threshold(GARBAGE)
     with tempfile.TemporaryDirectory(prefix="executor-index-", dir=os.environ.get("TMPDIR")) as folder:
         print(json.dumps(asdict(asyncio.run(index(location, Path(folder), watch=watch)))))
 

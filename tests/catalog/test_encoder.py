@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.index.index import Index
-from executor.catalog.search.index.segment import Array, build_segment
+from executor.catalog.search.index.segment import build_segment
 from executor.catalog.search.index.workspace_index import Indexes, VisibleIndex
 from executor.catalog.search.ranking import search
 from executor.catalog.search.semantic import model_files

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,11 +14,12 @@ from executor.catalog.search.hints import nearest
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.index.index import Index
 from executor.catalog.search.index.segment import build_segment
+from executor.catalog.search.query import word_lists
 from executor.catalog.search.query.apps import App, app_names
 from executor.catalog.search.query.intent import wishes
 from executor.catalog.search.query.phrases import sayings
 from executor.catalog.search.query.spelling import distance
-from executor.catalog.search.query.thesaurus import thesaurus
+from executor.catalog.search.query.thesaurus import WORDS, thesaurus
 from executor.catalog.search.query.tokenizer import split, stem, stems
 from executor.catalog.search.ranking import Found, search
 
@@ -169,6 +173,18 @@ def test_words_are_split_and_stemmed() -> None:
     assert split("搜索引擎") == ["搜索", "索引", "引擎"]
 
 
+@pytest.mark.parametrize(
+    ("word", "short"),
+    [
+        ("yy", "yy"), ("syzygy", "syzygi"), ("playing", "play"), ("employees", "employe"), ("payment", "payment"),
+        ("hopping", "hop"), ("relational", "relat"), ("happiness", "happi"), ("ational", "ation"), ("ability", "abil"),
+        ("subscription", "subscript"), ("rolled", "roll"), ("ing", "ing"), ("yes", "yes"), ("dying", "dying"),
+    ],
+)  # fmt: skip
+def test_endings_are_taken_off_by_their_sounds(word: str, short: str) -> None:
+    assert stem(word) == short
+
+
 @pytest.mark.parametrize(("one", "other", "apart"), [("issue", "isue", 1), ("issue", "isseu", 1), ("pull", "pool", 2)])
 def test_letters_added_changed_and_swapped_are_counted(one: str, other: str, apart: int) -> None:
     assert distance(one, other, 2) == apart
@@ -206,6 +222,20 @@ def test_a_wish_is_granted_without_any_word_of_the_tool() -> None:
 def test_how_it_is_put_tells_what_is_wished(said: str, wish: str) -> None:
     found = wishes(said.split(), 0)
     assert max(found, key=lambda name: found[name]) == wish
+
+
+def test_what_searches_read_is_made_from_the_lists_of_words() -> None:
+    assert orjson.loads(WORDS.read_bytes()) == orjson.loads(orjson.dumps(word_lists.read_lists())), (
+        "run scripts/search-words"
+    )
+
+
+def test_searches_leave_the_lists_of_words_alone() -> None:
+    code = (
+        "import sys, executor.catalog.search.ranking; print('executor.catalog.search.query.word_lists' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_every_saying_is_about_something() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from executor.checking.checkers import typescript
+from executor.daemon.wiring import executor as wiring
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from executor.sources.source_request import Consent, SourceRequest
@@ -41,6 +42,18 @@ async def test_with_off_nothing_is_checked(harness: ExecutorHarness) -> None:
     outcome = await harness.run("return await tools.ledger.entries.addEntry({key: 5})", typecheck="off")
     assert outcome.execution.failure is not None and outcome.execution.failure.code == "invalid_arguments"
     assert outcome.diagnostics == () and harness.executor.checker.typescript.pid == 0
+
+
+async def test_no_checker_runs_before_code_names_a_tool(
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is a third of the memory of an idle daemon."""
+    monkeypatch.setattr(wiring, "WARM_SECONDS", 0)
+    await harness.executor._warm()
+    await harness.run("return 1")
+    assert harness.executor.checker.typescript.pid == 0
+    await harness.run("return await tools.ledger.entries.listEntries()")
+    assert harness.executor.checker.typescript.pid > 0
 
 
 async def test_a_syntax_error_is_reported_as_one(harness: ExecutorHarness) -> None:

@@ -340,6 +340,25 @@ async def test_headers_that_would_split_are_refused(
     assert upstream.connections == 0
 
 
+async def test_no_session_is_between_a_request_and_its_connection(
+    egress: Egress, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session does much that is not wanted, and costs more than the rest of aiohttp."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a session was made")
+
+    monkeypatch.setattr("aiohttp.ClientSession.__init__", refuse)
+    upstream.routes["/"] = as_json(1)
+    for method, body in (("GET", None), ("POST", b"{}"), ("GET", None)):
+        sent = Outgoing(method, upstream.url + "/", {"accept-encoding": "identity"}, body)
+        assert (await egress.send(sent, origins=origins(upstream))).body == b"1"
+    assert upstream.connections == 1
+    headers = {name.lower(): value for name, value in upstream.requests[-1].headers.items()}
+    assert headers["user-agent"].startswith("executor/")
+    assert headers["accept-encoding"] == "identity"
+
+
 async def test_cookies_of_a_service_are_not_kept(egress: Egress, upstream: Upstream) -> None:
     upstream.routes["/"] = as_json(1, **{"Set-Cookie": "a=b"})
     await get(egress, upstream)

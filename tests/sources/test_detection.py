@@ -108,6 +108,7 @@ async def test_an_openapi_document_behind_a_url_is_recognised_by_the_real_kinds(
         request = SourceRequest(location=f"{upstream.url}/api.json", consented=Consent(private_network=True))
         resolved = await detection.resolve(all_kinds, request)
         assert resolved.kind == "openapi"
+        assert [name for name in await all_kinds.names() if all_kinds.ready(name)] == ["openapi"]
     finally:
         await all_kinds.close()
 

@@ -14,8 +14,10 @@ from executor.storage import migrate
 from executor.storage.database import Database, open_engine
 from executor.storage.executions import artifacts, calls, event_chain, events, executions
 from executor.storage.identity import tenancy
+from executor.storage.location import SqliteFile
 from executor.storage.postgres import sqlite_copy
 from executor.storage.postgres.server import PostgresServer
+from executor.storage.start_log import StartLog
 from executor.storage.tables.core import metadata
 from tests.storage.test_artifacts import CONTENT, an_artifact
 from tests.storage.test_contract import a_call, an_execution
@@ -49,6 +51,23 @@ async def fill(path: Path) -> None:
 
         await database.write(write)
     await database.close()
+
+
+async def note_start(source: Path) -> None:
+    database = Database(open_engine(source))
+    local = await database.write(tenancy.provision)
+    log = StartLog(SqliteFile(source).start_log)
+    written = log.add(an_execution(local))
+    assert written is not None
+    await written
+    await database.close()
+    log.close()
+
+
+def test_what_was_reported_and_not_yet_committed_is_not_left_behind(source: Path, server: PostgresServer) -> None:
+    asyncio.run(note_start(source))
+    with pytest.raises(DatabaseOutdated, match="not in the SQLite database yet"):
+        sqlite_copy.copy(source, server)
 
 
 def rows_of(engine: sa.Engine) -> dict[str, list[Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy.engine import Connection
 
@@ -37,7 +37,7 @@ from executor.model.tool import ALL, Effect, Tool
 from executor.network.client import MayFollow
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import invalid_arguments, problems
-from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of
+from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of, has_checks
 from executor.sources.lifecycle import persistence, revisions
 from executor.sources.lifecycle.lifecycle import Lifecycle
 from executor.sources.lifecycle.persistence import OnInsert
@@ -117,13 +117,13 @@ class Catalog:
         found = problems(await self._validators.of(kind, tool, source.workspace_id), arranged, arguments, tool)
         if found:
             raise invalid_arguments(tool, found, without_result(await self.signature(tool, language)))
-        if isinstance(kind, Checks):
-            await kind.check(source, tool, arguments)
+        if has_checks(type(kind)):
+            await cast("Checks", kind).check(source, tool, arguments)
         await self._check_chosen(kind, source, tool, arguments)
 
     async def _check_chosen(self, kind: Kind, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """A call that holds others, as a GraphQL document does, may hold none of those that were left out."""
-        if not choice_of(source.known_keys) or getattr(kind, "calls_stand_alone", False) or not isinstance(kind, Means):
+        if getattr(kind, "calls_stand_alone", False) or not choice_of(source.known_keys) or not isinstance(kind, Means):
             return
         meaning = await kind.meaning(source, tool, arguments)
         fields = (await self.operations(source)).fields if meaning.parts else {}

@@ -150,10 +150,6 @@ class Checker:
             logger.warning("no completion: %s", error)
             return []
 
-    async def warm(self, workspace_id: str) -> None:
-        await self.names(workspace_id)
-        await self.typescript.warm()
-
     async def names(self, workspace_id: str) -> Names:
         revision = self._revision(workspace_id)
         known = self._names.get(workspace_id)

@@ -30,6 +30,7 @@ from executor.storage.credentials import secrets as secret_rows
 from executor.storage.database import Database
 from executor.storage.executions import events
 from executor.storage.feed import Feed
+from executor.storage.object_cache import ObjectCache
 from executor.storage.read_cache import ReadCache
 
 TOUCH_MS = 60_000
@@ -52,12 +53,17 @@ class Connections:
         self.statics = SourceHeaders(database, secrets)
         self.grants = grants
         self._known = ReadCache(database, rows.of_source)
+        self._uses: ObjectCache[Use] = ObjectCache()
         self._touched: dict[str, int] = {}
         self._read: dict[tuple[str, int], tuple[int, dict[str, str]]] = {}
         feed.listen(self._forget, self._forget_all)
 
     async def resolve(self, source: Source, tool: Tool, actor_id: str) -> Use:
-        return resolution.resolve(source, tool, actor_id, await self.of_source(source.id))
+        present = await self.of_source(source.id)
+        known = self._uses.get(actor_id, source, tool, present)
+        if known is not None:
+            return known
+        return self._uses.put(resolution.resolve(source, tool, actor_id, present), actor_id, source, tool, present)
 
     def missing(
         self, source: Source, tool: Tool, reason: str, connection: str = "", asks: Sequence[Auth] = ()
@@ -217,6 +223,7 @@ class Connections:
 
     def _forget_all(self) -> None:
         self._known.clear()
+        self._uses.clear()
         self._read.clear()
 
 

@@ -399,8 +399,8 @@ class Engine:
             run, journal = self._dispatch.begin(execution, begin_check)
             if submission.key:
                 journal.name(submission.key, submission.digest)
-            elif "tools" not in submission.code:  # else its row goes in with its first call
-                journal.write_ahead()
+            elif run is not None and "tools" not in submission.code:  # else its row goes in with its first call
+                journal.log_start()
         return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
 
     def _create(self, actor: Actor, submission: Submission, bounds: Bounds) -> Execution:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -29,13 +29,15 @@ class Traffic:
 
 # Of the call under way, if it is a stranger's. Tasks that it starts inherit it.
 TRAFFIC: ContextVar[Traffic | None] = ContextVar("stranger_traffic", default=None)
+ANYWHERE = nullcontext()
+
+
+def only_public(*, applies: bool) -> AbstractContextManager[None]:
+    return limit_traffic() if applies else ANYWHERE
 
 
 @contextmanager
-def only_public(*, applies: bool) -> Iterator[None]:
-    if not applies:
-        yield
-        return
+def limit_traffic() -> Iterator[None]:
     before = TRAFFIC.set(Traffic())
     try:
         yield

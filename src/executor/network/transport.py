@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextvars import ContextVar
 from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.connector import Connection
 from yarl import URL
 
-from executor import __version__
 from executor.errors import SourceUnreachable
 from executor.network.addresses import Target, display_url, literal, moved_refusal, refusal
 from executor.network.client import SAFE_METHODS, Answer, Attempt, Bounds, Outgoing
 from executor.network.decompression import ACCEPT_ENCODING, BrokenEncoding, Inflater, UnknownEncoding
-from executor.network.departure import check_departure
 from executor.network.error_reasons import one_line
-from executor.network.files import FILES, Files, Kept, Upload
+from executor.network.files import FILES, Files, Kept
+from executor.network.http_request import ATTEMPT, open_response
 from executor.network.private_access import ANY, PUBLIC, Reach
 from executor.network.slots import HostSlots, Reserve
 
@@ -63,28 +59,13 @@ class GuardedResolver(AbstractResolver):
         await self._inner.close()
 
 
-ATTEMPT: ContextVar[Attempt] = ContextVar("executor_attempt")
-
-
-class Request(aiohttp.ClientRequest):
-    """Asked to send once there is a connection: whatever fails before that has not left."""
-
-    # Methods that have no length where they have no body (RFC 9110, 8.6): all but those that usually carry one.
-    GET_METHODS = aiohttp.ClientRequest.ALL_METHODS - aiohttp.ClientRequest.POST_METHODS
-
-    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        check_departure()
-        ATTEMPT.get().sent = True
-        return await super().send(conn)
-
-
 class Transport:
     """Who gets a connection is decided by `slots`, so that the pools below need no bounds of their own."""
 
     def __init__(self, connect_seconds: float, slots: HostSlots) -> None:
-        self._connect_seconds = connect_seconds
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
         self._slots = slots
-        self._sessions: dict[Reach, aiohttp.ClientSession] = {}
+        self._connectors: dict[Reach, aiohttp.TCPConnector] = {}
 
     async def send(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds, attempt: Attempt) -> Answer:
         async with self._slots.hold(target.origin, attempt, bounds.queue_seconds):
@@ -110,15 +91,9 @@ class Transport:
                 raise
 
     async def _exchange(self, outgoing: Outgoing, target: Target, reach: Reach, bounds: Bounds) -> Answer:
-        session = self._sessions.get(reach) or self._open_session(reach)
+        connector = self._connectors.get(reach) or self._open_connector(reach)
         url = URL(target.url, encoded=True)
-        headers, data = outgoing.headers, outgoing.body
-        if isinstance(data, Upload):
-            headers = {**headers, "Content-Length": str(data.size)}
-        content = sending(data, bounds.seconds) if isinstance(data, Upload) else data
-        async with session.request(
-            outgoing.method, url, headers=headers, data=content, allow_redirects=False
-        ) as response:
+        async with await open_response(connector, self._timeout, outgoing, url, bounds.seconds) as response:
             reserve = Reserve(target.origin, ATTEMPT.get())
             body, complete, file = b"", True, None
             from_bytes = bounds.file_from(response.headers) if bounds.file_from and response.status < 300 else 0
@@ -137,32 +112,18 @@ class Transport:
                 reserve.close(len(body))
             return Answer(response.status, response.headers, body, outgoing.url, complete, file)
 
-    def _open_session(self, reach: Reach) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
+    def _open_connector(self, reach: Reach) -> aiohttp.TCPConnector:
+        connector = self._connectors[reach] = aiohttp.TCPConnector(
             resolver=None if reach == ANY else GuardedResolver(reach),
             limit=0,
             keepalive_timeout=KEEP_ALIVE_SECONDS,
         )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            request_class=Request,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": f"executor/{__version__}", "Accept-Encoding": ACCEPT_ENCODING},
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
-            # aiohttp would call an absent body `application/octet-stream`, which strict services refuse.
-            skip_auto_headers=("Content-Type",),
-            auto_decompress=False,
-            trust_env=False,
-        )
-        # aiohttp would silently send PUT and DELETE again; `send` repeats only what is safe to repeat.
-        session._retry_connection = False
-        self._sessions[reach] = session
-        return session
+        return connector
 
     async def close(self) -> None:
-        sessions, self._sessions = list(self._sessions.values()), {}
-        for session in sessions:
-            await session.close()
+        connectors, self._connectors = list(self._connectors.values()), {}
+        for connector in connectors:
+            await connector.close()
 
 
 def is_stream(response: aiohttp.ClientResponse) -> bool:
@@ -237,14 +198,6 @@ def name_of(response: aiohttp.ClientResponse) -> str:
     """As the service calls the file, else as its address ends."""
     disposition = response.content_disposition
     return (disposition.filename if disposition is not None else None) or response.url.name
-
-
-async def sending(upload: Upload, seconds: float) -> AsyncIterator[bytes]:
-    files, attempt = FILES.get(), ATTEMPT.get()
-    assert files is not None  # noqa: S101 - an upload consists of the files of a call
-    async for piece in upload.pieces(files):
-        attempt.renew(seconds)
-        yield piece
 
 
 def too_large(response: aiohttp.ClientResponse, limit: int) -> SourceUnreachable:

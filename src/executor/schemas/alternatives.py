@@ -63,7 +63,7 @@ def same_value(schema: Any) -> Iterator[Schema]:
         if isinstance(node, dict):
             yield node
             for word in BESIDE & node.keys():
-                stack.extend(part for _, _, part in places(node, word))
+                stack.extend(part for _, part in places(node, word)[1])
 
 
 def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
@@ -72,8 +72,9 @@ def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
     stack = [schema]
     while stack:
         node = stack.pop()
-        for word in list(node) if isinstance(node, dict) else ():
-            for holder, key, part in list(places(node, word)) if word in HOLDERS else ():
+        for word in [word for word in node if word in HOLDERS] if isinstance(node, dict) else ():
+            holder, parts = places(node, word)
+            for key, part in parts:
                 if not isinstance(part, dict) or HOLDERS.isdisjoint(part):
                     continue
                 if word not in BESIDE and alternatives(part, counts) > MAX_ALTERNATIVES:
@@ -83,15 +84,14 @@ def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
     return found
 
 
-def places(node: Schema, word: str) -> Iterator[tuple[Any, Any, Any]]:
-    """(holder, key, schema) of the schemas that a word of a schema holds."""
+def places(node: Schema, word: str) -> tuple[Any, Iterable[tuple[Any, Any]]]:
+    """What holds the schemas of a word of a schema, and each of them with its key there."""
     value = node[word]
-    if word in MAPS and isinstance(value, dict):
-        yield from ((value, key, part) for key, part in value.items())
-    elif word in LISTS and isinstance(value, list):
-        yield from ((value, index, part) for index, part in enumerate(value))
-    elif word in SINGLES:
-        yield node, word, value
+    if word in MAPS:
+        return value, value.items() if isinstance(value, dict) else ()
+    if word in LISTS:
+        return value, enumerate(value) if isinstance(value, list) else ()
+    return node, ((word, value),) if word in SINGLES else ()
 
 
 def note(where: str) -> Skipped:

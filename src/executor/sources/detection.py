@@ -1,4 +1,5 @@
-"""What is at an address? Every kind looks at the same time, within bounds; the first in order that knows it wins."""
+"""What is at an address? The kinds that it names and OpenAPI look at the same time, the others once a GET has not
+explained it. All of them within bounds; the first in order that knows it wins."""
 
 from __future__ import annotations
 
@@ -116,15 +117,22 @@ def guarded_probe(request: SourceRequest, refusals: Mapping[str, ExecutorError |
 
 def in_order(names: Sequence[str], location: str) -> list[str]:
     """Kinds that the address itself names come first: a host may describe its API beside its `/graphql`."""
-    path = location.partition("://")[2].partition("/")[2].lower()
-    return sorted(names, key=lambda name: name not in path)
+    return sorted(names, key=lambda name: not is_named(name, location))
+
+
+def is_named(kind: str, location: str) -> bool:
+    return kind in location.partition("://")[2].partition("/")[2].lower()
 
 
 async def ask(kinds: Kinds, name: str, request: SourceRequest, seconds: float) -> Probe | ExecutorError | None:
-    """Each kind is loaded by its first caller, so that one with a slow library holds up no other."""
+    """Each kind is loaded by its first caller, so that one with a slow library holds up no other. Kinds that the
+    address does not name wait for the first look: their libraries are large, and most addresses are documents."""
     found: Probe | None = None
     try:
         async with asyncio.timeout(seconds):
+            waits = name != LOOKING_KIND and not is_named(name, request.location)
+            if waits and await request.context.find_explanation() == "document":
+                return None
             found = await (await kinds.get(name)).probe(request)
             return found
     except TimeoutError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 from executor.dataclass import dataclass
@@ -92,6 +93,12 @@ class Checks(Protocol):
 
     async def check(self, source: Source, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises ToolError. Sends nothing."""
+
+
+@cache
+def has_checks(kind: type) -> bool:
+    """Found out once: Python compares all attributes to say whether something fits a protocol."""
+    return issubclass(kind, Checks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def to_ascii(text: str) -> tuple[str, bool]:
 
 
 def words(text: str) -> list[str]:
-    return _WORD.findall(_OTHER.sub(" ", text))
+    return _WORD.findall(text)
 
 
 @lru_cache(5_000)

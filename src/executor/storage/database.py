@@ -35,6 +35,7 @@ from executor.telemetry.metrics import COMMITS, WRITES
 
 if TYPE_CHECKING:
     from executor.storage.postgres.processes import Processes
+    from executor.storage.start_log import StartLog
 
 
 # Moving what was written into the database file, beside the writer instead of in one of its commits.
@@ -80,13 +81,13 @@ class Database:
     """`write` and `read` take a function of a connection and run it in a thread, inside one transaction."""
 
     processes: Processes | None = None  # that share the database; SQLite has one
+    start_log: StartLog | None = None  # soon after the start, and only of SQLite
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.on_events: Callable[[list[Announcement]], None] = lambda events: None
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
-        self._open = 0  # writes that are not committed yet
         self._patient: list[Queued] = []
         self._patience: asyncio.TimerHandle | None = None
         self._unread: asyncio.Future[Any] | None = None  # the last write that had time, which readers wait for
@@ -126,11 +127,6 @@ class Database:
             self._enqueue(Queued(job, future, execution_id, is_progress, is_urgent))
         return future
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is queued but what has time. Never where several processes write."""
-        return self._open == len(self._patient) and self.processes is None
-
     async def flush(self) -> None:
         """When this ends, everything that was read before is durable. On SQLite it always is."""
 
@@ -139,7 +135,6 @@ class Database:
         self._writer.start()
 
     def _enqueue(self, item: Queued) -> None:
-        self._open += 1
         self._patient.append(item)
         if item.is_urgent:
             self._hasten()
@@ -227,6 +222,8 @@ class Database:
             for threads in (self._readers, self._searchers, self._scanners):
                 threads.shutdown(wait=True, cancel_futures=True)
             self.engine.dispose()
+            if self.start_log is not None:
+                self.start_log.close()
 
     def _read(self, job: Callable[[Connection], T]) -> T:
         if self.damage is not None:
@@ -295,7 +292,6 @@ class Database:
                 self.damage = error
 
     def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:
-        self._open -= len(outcomes)
         if events:
             self.on_events(events)
         for item, value, error in outcomes:

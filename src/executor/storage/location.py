@@ -39,6 +39,10 @@ class SqliteFile:
     def __str__(self) -> str:
         return str(self.path)
 
+    @property
+    def start_log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}-starts")
+
     def is_empty(self) -> bool:
         return not self.path.exists() or self.path.stat().st_size == 0
 

@@ -32,10 +32,9 @@ from executor.surfaces.scrape import SCRAPE, check_scrape
 from executor.surfaces.web.pages import Pages
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from executor.daemon.wiring.executor import Executor
     from executor.identity.authentication import Authenticator
+    from executor.surfaces.api.app import Api
     from executor.surfaces.mcp.endpoint import McpEndpoint
 
 T = TypeVar("T")
@@ -55,7 +54,7 @@ class App:
         self._callers: asyncio.Future[Authenticator] = loop.create_future()
         self._mcp: asyncio.Future[McpEndpoint] = loop.create_future()
         self._executor: asyncio.Future[Executor] = loop.create_future()
-        self._api: asyncio.Task[FastAPI] | None = None
+        self._api: asyncio.Task[Api] | None = None
 
     async def load(self, executor: Executor) -> None:
         """Until everything that an open executor can do is served."""
@@ -69,16 +68,16 @@ class App:
         self._mcp.set_result(McpEndpoint(executor, self._held))
         self._executor.set_result(executor)
 
-    def load_api(self) -> asyncio.Task[FastAPI]:
+    def load_api(self) -> asyncio.Task[Api]:
         """The same for every caller. It is done when the executor is open and the API imported."""
         if self._api is None:
             self._api = asyncio.create_task(self._create_api())
         return self._api
 
-    async def _create_api(self) -> FastAPI:
+    async def _create_api(self) -> Api:
         executor = await self._executor
         module = await asyncio.to_thread(importlib.import_module, "executor.surfaces.api.app")
-        app: FastAPI = module.create_app(executor, self._held)
+        app: Api = module.create_app(executor, self._held)
         return app
 
     def release(self) -> None:
@@ -155,7 +154,8 @@ class App:
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         from executor.surfaces.api.sockets.routes import serve
 
-        await serve(await self._wait_for(self.load_api()), scope, receive, send)
+        api = await self._wait_for(self.load_api())
+        await serve(api, scope, receive, send)
 
     async def _wait_for(self, part: asyncio.Future[T]) -> T:
         return part.result() if part.done() else await self._held.hold(_arrival(part))

@@ -7,7 +7,7 @@ they find there, to any server.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -81,6 +81,7 @@ class NoSpan:
 
 STATE = State()
 NO_SPAN = NoSpan()
+NOTHING: AbstractContextManager[Span] = nullcontext(NO_SPAN)
 CURRENT: ContextVar[Span | None] = ContextVar("executor_span", default=None)
 
 
@@ -110,7 +111,6 @@ def start_span(
     return NO_SPAN if tracer is None else tracer.start(name, kind, attributes, parent, links)
 
 
-@contextmanager
 def span(
     name: str,
     attributes: Attributes,
@@ -120,12 +120,11 @@ def span(
     parent: TraceContext | None = None,
     links: Sequence[TraceContext] = (),
     is_root: bool = False,
-) -> Iterator[Span]:
+) -> AbstractContextManager[Span]:
     """A part of what is under way, or of `parent`. `caller` is a context that a request brought: linked, or continued
     if the setting `trace_inbound` says so. `is_root` begins a trace that is linked to what is under way."""
     if STATE.tracer is None:
-        yield NO_SPAN
-        return
+        return NOTHING
     parent = parent or current_context()
     if caller is not None and STATE.inbound == "continue":
         links = (*links, parent) if parent is not None else links
@@ -134,8 +133,7 @@ def span(
         links = (*links, caller)
     if is_root and parent is not None:
         links, parent = (*links, parent), None
-    with within(start_span(name, attributes, kind=kind, parent=parent, links=links)) as begun:
-        yield begun
+    return within(start_span(name, attributes, kind=kind, parent=parent, links=links))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import httpcore2
 import pytest
 
 from executor.errors import EgressRefused, SourceUnreachable, ToolError
@@ -99,7 +100,6 @@ async def test_a_name_that_resolves_to_a_private_address_is_refused(
     kind: Mcp, upstream: Upstream, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the look-up is made up: the name of a stranger's server that leads back here."""
-    import asyncio
 
     async def look_up(*args: Any, **options: Any) -> Any:
         return [(2, 1, 6, "", ("127.0.0.1", args[1]))]
@@ -246,28 +246,30 @@ def as_events(server: Server, got: Got) -> Reply:
     return Reply(200, b"event: message\ndata: " + body + b"\n\n", {"Content-Type": "text/event-stream"})
 
 
-async def let_streams_close(turns: int = 200) -> None:
-    """What was received already is read to its end: that takes no time, only turns."""
-    for _ in range(turns):
-        await asyncio.sleep(0)
-
-
 async def test_calls_one_after_the_other_share_a_connection_also_when_answers_are_events(
-    connect: McpConnector, upstream: Upstream, server: Server
+    connect: McpConnector, upstream: Upstream, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ports: list[int] = []
+    pools: list[httpcore2.AsyncConnectionPool] = []
+
+    class Pool(httpcore2.AsyncConnectionPool):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            pools.append(self)
 
     def answer(got: Got, handler: Handler) -> Reply:
         ports.append(handler.client_address[1])
         return as_events(server, got)
 
+    monkeypatch.setattr(httpcore2, "AsyncConnectionPool", Pool)
     server.on_call = answer
     connected = await connect.to_url(f"{upstream.url}/mcp")
     for _ in range(10):
         assert await connected.call("work") == "done"
-        # The SDK hands an answer on before it closes the stream that brought it. A call that begins in between, some
-        # turns of the loop, takes another connection; how many turns depends on how the answer was cut into segments.
-        await let_streams_close()
+        # The SDK hands an answer on before it closes the stream that brought it. A call that begins in between takes
+        # another connection.
+        await until(lambda: all(one.is_idle() for pool in pools for one in pool.connections), "idle connections")
+    assert pools
     assert len(set(ports)) == 1, ports
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from executor.sources.openapi.tools.descriptions import words
 from tests.sources.openapi.documents import one_tool
 
 
@@ -35,3 +36,9 @@ from tests.sources.openapi.documents import one_tool
 )  # fmt: skip
 def test_a_summary_stays_only_where_it_says_more(operation: dict[str, object], wanted: str) -> None:
     assert one_tool("/a", operation).description == wanted
+
+
+@pytest.mark.parametrize("text", ["getHTTPServer2Go", "list-for_repo", "A1bC", "", "  The API's ids "])
+def test_words_are_the_same_beside_letters_of_other_alphabets(text: str) -> None:
+    """Texts without any take a shorter way."""
+    assert [*words(text), "ж"] == words(f"{text} ж")

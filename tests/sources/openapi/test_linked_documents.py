@@ -16,7 +16,7 @@ from executor.errors import SourceUnreachable
 from executor.model.source import Loaded, Source
 from executor.network.client import Egress
 from executor.sources.kind import Unchanged
-from executor.sources.openapi.documents import external_documents, parser
+from executor.sources.openapi.documents import containers, external_documents, parser
 from executor.sources.openapi.documents import linked_files as parts
 from executor.sources.openapi.kind import OpenApi
 from executor.sources.source_request import Consent, ReadContext, SourceRequest
@@ -336,6 +336,23 @@ def test_whole_maps_may_stand_elsewhere_in_the_same_document(where: str) -> None
         body["content"] = {"$ref": "#/x-content"}
     loaded = load(paths, components=components, **more)
     assert loaded.skipped == () and list(loaded.tools[0].input_schema["properties"]) == ["parameters", "body"]
+
+
+@pytest.mark.parametrize(
+    ("text", "looked_for"),
+    [
+        ('{"paths": {"$ref": "p.json"}}', True),
+        ("paths: {$ref: p.yml}", True),
+        ("{tags: {$ref: p.yml}}", True),
+        ("a:\n  'required':\n    $ref: p.yml", True),
+        ("\ufeffpaths:\n  $ref: p.yml", True),
+        ('{"sha_pinning_required": {"$ref": "#/a"}}', False),
+        ("repository-contains-content:\n  $ref: '#/a'", False),
+    ],
+)
+def test_whole_maps_are_looked_for_only_where_a_key_says_so(text: str, looked_for: bool) -> None:
+    """Looking for them walks through all of a document."""
+    assert containers.may_have(text.encode()) is looked_for
 
 
 def test_maps_that_lead_nowhere_or_in_circles_are_named_and_cost_only_themselves() -> None:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
 
 from executor.daemon.server.http_server import configuration, drop
 from executor.daemon.wiring.executor import Executor
 from executor.identity.local_tokens import Tokens
 from executor.settings import Settings
+from executor.surfaces.api.app import Api
 from executor.surfaces.app import App
 from tests.support import postgres
 from tests.support.conditions import wait_for
@@ -39,7 +39,7 @@ class Answer(HasBody):
 class Daemon:
     executor: Executor
     tokens: Tokens
-    app: FastAPI
+    app: Api
     port: int
     loop: asyncio.AbstractEventLoop
     front: App

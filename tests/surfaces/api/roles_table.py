@@ -9,7 +9,8 @@ from pathlib import Path
 from starlette.routing import Route
 
 from executor.model.identity.permissions import AGENT, KEY, ROLES, Role
-from executor.surfaces.api.app import NOUNS, document
+from executor.surfaces.api.app import document
+from executor.surfaces.api.route_modules import NAMES, import_routes
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "roles.md"
 BEGIN, END = "<!-- routes -->\n", "<!-- end of routes -->"
@@ -47,8 +48,8 @@ def endpoints() -> dict[tuple[str, str], tuple[str, ...] | None]:
         ("POST", "/mcp/anonymous"): ("execute",),
         ("GET", "/v1/openapi.json"): document.needs,  # type: ignore[attr-defined]
     }
-    for noun in NOUNS:
-        for route in noun.router.routes:
+    for name in NAMES:
+        for route in import_routes(name):
             assert isinstance(route, Route)
             for method in (route.methods or set()) - {"HEAD"}:
                 found[method, route.path] = route.endpoint.needs

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from executor.identity.local_tokens import Tokens
-from executor.surfaces.api.app import NOUNS
+from executor.surfaces.api.route_modules import NAMES, import_routes
 from tests.surfaces.api import roles_table
 from tests.surfaces.api.daemon_server import Daemon, running_daemon
 
@@ -62,6 +62,6 @@ def test_the_agent_sees_only_what_it_submitted_itself(daemon: Daemon) -> None:
 
 
 def test_every_router_checks_what_is_needed_through_the_same_kind_of_route() -> None:
-    for noun in NOUNS:
-        for route in noun.router.routes:
+    for name in NAMES:
+        for route in import_routes(name):
             assert type(route).__name__ == "EdgeRoute" or route.endpoint.needs is None, route

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.index import Index, Postings
-from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY, Array
+from executor.catalog.search.index.segment import GROUP, HEAD, NAME, SUMMARY
 from executor.catalog.search.query.query import Query, Slot
 from executor.dataclass import dataclass
 

@@ -21,8 +21,8 @@ from executor.storage.catalog import search_entries
 from executor.storage.database import Database
 
 if TYPE_CHECKING:
+    from executor.catalog.search.arrays import Array
     from executor.catalog.search.index.index import Index
-    from executor.catalog.search.index.segment import Array
 
 MAX_LIMIT = 200
 ITEM_DESCRIPTION = 160
@@ -190,8 +190,7 @@ def fold_pages(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def narrow(index: Index, prefix: str, effect: str | None, visible: Array | None) -> Array | None:
-    import numpy as np
-
+    from executor.catalog.search.arrays import np
     from executor.catalog.search.index.segment import EFFECT
 
     allowed = visible
@@ -214,7 +213,7 @@ def narrow(index: Index, prefix: str, effect: str | None, visible: Array | None)
 
 def browse(index: Index, prefix: str, allowed: Array | None, limit: int, names: tuple[str, ...]) -> Looked:
     """What there is below a prefix: the next names with their counts, and the first tools."""
-    import numpy as np
+    from executor.catalog.search.arrays import np
 
     docs = range(index.total) if allowed is None else np.flatnonzero(allowed)
     paths = sorted(index.paths[doc] for doc in docs)
@@ -244,7 +243,7 @@ def unknown(names: Sequence[str], prefix: str) -> str:
 
 
 def seen_namespaces(index: Index, visible: Array | None) -> list[str]:
-    import numpy as np
+    from executor.catalog.search.arrays import np
 
     if visible is None:
         return list(index.namespaces)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.candidates import VERB, Gathered
 from executor.catalog.search.index.index import Index
 from executor.catalog.search.index.segment import (
@@ -20,7 +19,6 @@ from executor.catalog.search.index.segment import (
     ONE,
     SUMMARY,
     UNSETTLED,
-    Array,
 )
 from executor.catalog.search.query import actions
 from executor.catalog.search.query.intent import WISHES

@@ -12,8 +12,8 @@ from executor.dataclass import dataclass
 from executor.sources import templates
 
 if TYPE_CHECKING:
+    from executor.catalog.search.arrays import Array
     from executor.catalog.search.index.index import Index
-    from executor.catalog.search.index.segment import Array
     from executor.catalog.search.ranking import Found
 
 
@@ -24,8 +24,7 @@ MAX_PATH = 300
 
 def nearest(index: Index, path: str, limit: int, allowed: Array | None = None) -> list[str]:
     """Only of those that are `allowed`."""
-    import numpy as np
-
+    from executor.catalog.search.arrays import np
     from executor.catalog.search.ranking import best
 
     scores = np.zeros(index.total, np.float32)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from executor.catalog.search import features
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.candidates import SURELY, Gathered, Placed, gather
 from executor.catalog.search.features import MEASURES
 from executor.catalog.search.index.index import Index
-from executor.catalog.search.index.segment import FIELDS, SAID, SOURCE, Array
+from executor.catalog.search.index.segment import FIELDS, SAID, SOURCE
 from executor.catalog.search.query.query import Query, parse_query
 from executor.dataclass import dataclass
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any, ClassVar
 
 from executor.checking.checkers.language_server import PROJECTS, Program
 from executor.checking.checkers.server_checker import ServerChecker
-from executor.checking.queue import Unavailable
 from executor.checking.source import typescript_wrapper
 
 NATIVE = Path(__file__).parents[1] / "native"
@@ -21,11 +19,6 @@ class TypeScriptChecker(ServerChecker):
 
     def find_program(self) -> Program | None:
         return find_program()
-
-    async def warm(self) -> None:
-        """Reads the libraries once, so that no one waits for that."""
-        with contextlib.suppress(Unavailable):
-            await self.check("tools", "declare const tools: {};\n")
 
     def write(self, code: str, *, loose: bool) -> str:
         return typescript_wrapper.wrap(code, loose=loose)

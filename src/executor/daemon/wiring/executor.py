@@ -27,6 +27,7 @@ from executor.daemon.wiring.oauth import LateGrants, on_connected, reseal
 from executor.daemon.wiring.runtimes import Sandboxes
 from executor.daemon.wiring.telemetry import open_telemetry
 from executor.errors import NotFound, StorageError
+from executor.execution import start_recovery
 from executor.execution.approvals.pending_limits import ApprovalLimits, OpenApprovals
 from executor.execution.approvals.permits import Permits
 from executor.execution.artifacts.files import FileStore
@@ -47,7 +48,6 @@ from executor.model.execution import Limits
 from executor.model.ids import continue_after, now_ms
 from executor.model.use_limits import Bounds, UseLimits
 from executor.network.client import Egress
-from executor.runtime.worker.memory import free_memory
 from executor.secrets.sealing import Sealing
 from executor.settings import Settings
 from executor.sources.registry import Kinds
@@ -59,6 +59,7 @@ from executor.storage.identity import tenancy
 from executor.storage.identity.tenancy import Tenancy
 from executor.storage.location import SqliteFile
 from executor.storage.sessions import sessions as agent_sessions
+from executor.storage.start_log import StartLog
 from executor.storage.webhooks import webhooks as webhook_rows
 
 if TYPE_CHECKING:
@@ -76,12 +77,10 @@ Progress = Callable[[str], None]
 OpenMcp = Callable[[], Awaitable[Path]]
 logger = logging.getLogger(__name__)
 WARM_SECONDS = 1.0
-CHECKER_SECONDS = 2.0
 EXAMINE_SECONDS = 5.0
 STATISTICS_SECONDS = 3600.0
 DAY_MS = 86_400_000
 LAPSE_SECONDS = 60.0
-CHECKER_ROOM = 512 * 1024 * 1024
 
 
 def silent(text: str) -> None:
@@ -271,6 +270,8 @@ class Executor:
                 await executor.hosting.start()
             progress("starting the sandboxes")
             await sandboxes.ready()
+            if isinstance(location, SqliteFile):
+                await start_recovery.recover(database, location.start_log)
             await executor._note("daemon.started", await executor.engine.start())
             if executor._cluster is not None:
                 executor._cluster.start(executor.feed)
@@ -291,7 +292,7 @@ class Executor:
                 executor._tasks.append(asyncio.create_task(maintain_objects(executor.contents)))
             if isinstance(location, SqliteFile):
                 executor._tasks.append(asyncio.create_task(executor._examine(location.path)))
-                executor._tasks.append(asyncio.create_task(executor._reserve_log(location.path)))
+                executor._tasks.append(asyncio.create_task(executor._make_logs(location)))
             if declared.is_given(settings) and role != "worker":
                 applying = declared.apply_at_start(executor.configuration, settings, executor.tenancy)
                 executor._tasks.append(asyncio.create_task(applying))
@@ -324,15 +325,6 @@ class Executor:
         await asyncio.sleep(WARM_SECONDS)
         if await self.catalog.warm():
             await self.egress.warm()
-        await self._warm_checker()
-
-    async def _warm_checker(self) -> None:
-        """Only where there is something to check against, and room for one more process."""
-        await asyncio.sleep(CHECKER_SECONDS)
-        workspace_id = self.tenancy.workspace.id
-        wanted = self.settings.typecheck != "off" and free_memory() > CHECKER_ROOM
-        if wanted and await self.catalog.page(workspace_id, limit=1):
-            await self.checker.warm(workspace_id)
 
     async def _examine(self, path: Path) -> None:
         """What the start did not look at: every page of a large database, once, behind everything else."""
@@ -341,10 +333,15 @@ class Executor:
             logger.error("the database is damaged: %s", found)
             self.database.damage = integrity.damage_error(found, path)
 
-    async def _reserve_log(self, path: Path) -> None:
+    async def _make_logs(self, location: SqliteFile) -> None:
+        """What makes writes faster. They work without, and so does a start."""
         await asyncio.sleep(WARM_SECONDS)
         with suppress(StorageError):
-            await wal_reserve.reserve(self.database, path)
+            await wal_reserve.reserve(self.database, location.path)
+        try:
+            self.database.start_log = await asyncio.to_thread(StartLog, location.start_log)
+        except OSError as error:
+            logger.warning("there is no start log: %s", error)
 
     async def _remove_left_over(self) -> None:
         await asyncio.sleep(WARM_SECONDS)

@@ -118,9 +118,25 @@ class Admissions:
         return replace(admission, route=route)
 
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
+        """What is decided whatever the arguments are is remembered with the policies."""
         in_force = await self._policies.within(execution.workspace_id, execution.toolkit_id)
-        judged = arguments if in_force.judges_arguments or await self._may_hold_calls(tool) else None
-        return decide(await self.subject(tool, execution.actor_id, judged), in_force.policies)
+        actor_id, source = execution.actor_id, await self._source_of(tool)
+        known = in_force.decisions.get(actor_id, tool, source)
+        if known is not None:
+            return known
+        if in_force.judges_arguments or await self._may_hold_calls(tool):
+            return decide(await self._subject(tool, source, actor_id, arguments), in_force.policies)
+        decided = decide(await self._subject(tool, source, actor_id, None), in_force.policies)
+        return in_force.decisions.put(decided, actor_id, tool, source)
+
+    async def _source_of(self, tool: Tool) -> Source | None:
+        """None for Executor's own tools, and for those whose source has just gone."""
+        if tool.source_id == builtins.SOURCE:
+            return None
+        try:
+            return await self._catalog.source_of(tool)
+        except ToolError:
+            return None
 
     async def _may_hold_calls(self, tool: Tool) -> bool:
         try:
@@ -130,12 +146,15 @@ class Admissions:
 
     async def subject(self, tool: Tool, actor_id: str, arguments: dict[str, Any] | None) -> Subject:
         """A call as the policies judge it: with the tools as they are now, and where they send it now."""
+        return await self._subject(tool, await self._source_of(tool), actor_id, arguments)
+
+    async def _subject(
+        self, tool: Tool, source: Source | None, actor_id: str, arguments: dict[str, Any] | None
+    ) -> Subject:
         path, effect, source_id, version = tool.path, tool.effect, tool.source_id, tool.schema_digest
         if source_id == builtins.SOURCE:
             return Subject(path, effect, source_id, actor_id, arguments, schema_digest=version, destination="")
-        try:
-            source = await self._catalog.source_of(tool)
-        except ToolError:  # it has just gone: no policy applies to what is left
+        if source is None:  # it has just gone: no policy applies to what is left
             return Subject(path, effect, source_id, actor_id, schema_digest="", destination="")
         where = await self._bindings.destination_for(source, tool)
         if arguments is None:

@@ -6,8 +6,7 @@ A path that code made up may hold anything, so a tool is named only once it is k
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 
 from executor.errors import ToolError
 from executor.execution.calls.admission import Admission
@@ -21,27 +20,20 @@ from executor.telemetry import tracer
 from executor.telemetry.error_codes import code_of
 from executor.telemetry.metrics import ADMISSIONS, CALL_ERRORS, CALL_SECONDS
 
-Note = Callable[[Admission], Admission]
 
-
-@contextmanager
-def trace_admission(proposal: Proposal) -> Iterator[Note]:
+async def trace_admission(proposal: Proposal, judging: Awaitable[Admission]) -> Admission:
     """Timers are not calls of tools."""
     if proposal.kind == "timer":
-        yield lambda admission: admission
-        return
+        return await judging
     with tracer.span("admission", {"executor.call.seq": proposal.seq}) as begun:
-
-        def note(admission: Admission) -> Admission:
-            ADMISSIONS.add(admission.verdict)
-            begun.set({"executor.call.verdict": admission.verdict})
-            if admission.tool is not None:
-                begun.set({"gen_ai.tool.name": admission.tool.path, "executor.call.effect": admission.tool.effect})
-            if admission.refusal is not None:
-                begun.fail(code_of(admission.refusal))
-            return admission
-
-        yield note
+        admission = await judging
+        ADMISSIONS.add(admission.verdict)
+        begun.set({"executor.call.verdict": admission.verdict})
+        if admission.tool is not None:
+            begun.set({"gen_ai.tool.name": admission.tool.path, "executor.call.effect": admission.tool.effect})
+        if admission.refusal is not None:
+            begun.fail(code_of(admission.refusal))
+        return admission
 
 
 def note_request(asked: Interaction) -> None:

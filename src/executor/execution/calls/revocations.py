@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
@@ -41,7 +42,8 @@ class Revocations(ReadCache[Submitter, Access]):
 
     async def check(self, execution: Execution) -> None:
         """Raises AccessRevoked if the execution may not call anything."""
-        revocation = (await self.of(submitter_of(execution))).revocation
+        submitter = read_submitter(execution.workspace_id, execution.actor_id, execution.origin)
+        revocation = (await self.of(submitter)).revocation
         if revocation:
             raise AccessRevoked(
                 f"access was revoked after this execution was submitted: {revocation}",
@@ -53,9 +55,10 @@ class Revocations(ReadCache[Submitter, Access]):
             self.clear()
 
 
-def submitter_of(execution: Execution) -> Submitter:
-    key_id = next((part for part in execution.origin.split(" ") if part.startswith(KEY)), "")
-    return Submitter(execution.workspace_id, execution.actor_id, key_id)
+@lru_cache(1_000)
+def read_submitter(workspace_id: str, actor_id: str, origin: str) -> Submitter:
+    key_id = next((part for part in origin.split(" ") if part.startswith(KEY)), "")
+    return Submitter(workspace_id, actor_id, key_id)
 
 
 def read_access(c: Connection, submitter: Submitter) -> Access:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, field, replace
 from typing import Any
 
@@ -42,7 +43,6 @@ from executor.storage.executions import (
 Happened = list[tuple[str, dict[str, Any]]]
 Job = Callable[[Connection], None]
 BIRTH_SECONDS = 0.02
-REPEATABLE_MS = 50  # what may run again after a crash takes no longer
 BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 INLINE_BYTES = 32 * 1024
 
@@ -79,8 +79,7 @@ class Journal:
         self._inline_bytes = inline_bytes
         self._unborn = False
         self._birth: asyncio.TimerHandle | None = None
-        self._written_ahead: asyncio.Future[Any] | None = None
-        self._has_calls = False
+        self._start: asyncio.Future[None] | None = None  # its record in the start log
         self._held: list[Job] = []
         self._is_progress = True
         self._happened: Happened = []
@@ -112,10 +111,10 @@ class Journal:
         self._happened.append(creation_event(self._execution))
         self._birth = asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush)
 
-    def write_ahead(self) -> None:
-        """The execution's row, while its sandbox works, if nothing else is being written."""
-        if self._unborn and self._database.is_idle:
-            self._written_ahead = self.flush()
+    def log_start(self) -> None:
+        """Its code, seed and clock, while its sandbox works: code that makes no call ends in the same way again."""
+        if self._unborn and self._database.start_log is not None:
+            self._start = self._database.start_log.add(self._execution)
 
     async def insert(
         self, decide: Callable[[Connection, Execution], Execution], name: tuple[str, str] | None = None
@@ -158,7 +157,6 @@ class Journal:
             for interaction in asked:
                 interactions.insert(c, interaction)
 
-        self._has_calls = True
         happened = [event for call in proposed if (event := call_event(call))]
         happened += [interaction_event("requested", interaction) for interaction in asked]
         self._is_progress = self._is_progress and not asked
@@ -272,30 +270,41 @@ class Journal:
 
         self._hold(job, [])
 
-    async def finish(self, status: Status, result: str | None, failure: Failure | None, wall_ms: int) -> int:
+    async def finish(self, status: Status, result: str | None, failure: Failure | None, wall_ms: int) -> Execution:
+        """The execution as it has ended."""
         execution, at = self._execution, now_ms()
+        ended = replace(
+            execution,
+            status=status,
+            result=result,
+            failure=failure,
+            wall_ms=wall_ms,
+            updated_at=at,
+            finished_at=at,
+            owner="",
+        )
         happened: Happened = [(f"execution.{status}", {"failure": failure.to_dict()} if failure else {})]
         if result is not None and is_large(result, self._inline_bytes):
             self._hold(self._finishing(status, result, at, wall_ms), happened)
         elif self._unborn and not self._held:
-            ended: dict[str, Any] = {"status": status, "result": result, "failure": failure, "wall_ms": wall_ms}
-            self._execution = replace(execution, **ended, updated_at=at, finished_at=at, owner="")
+            self._execution = ended
             self._happened += happened
+            if status == "completed" and await self._is_repeatable():
+                self.flush(is_urgent=False)
+                return ended
         else:
             self._hold(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
-            if status == "completed" and wall_ms < REPEATABLE_MS and await self._is_repeatable():
-                self.flush(is_urgent=False)
-                return at
         await self.durable()
-        return at
+        return ended if self.artifact is None else replace(ended, artifact_id=self.artifact.id)
 
     async def _is_repeatable(self) -> bool:
-        """Whether a crash right now would lose nothing: the code is recorded with its seed and clock, and has made no
-        calls, so it ends in the same way again. Nothing else may be about to be written: it could be a cancellation."""
-        if self._written_ahead is None or self._has_calls:
+        """Whether a crash right now would lose nothing: the next start would find the code, its seed and its clock."""
+        if self._start is None:
             return False
-        await asyncio.shield(self._written_ahead)
-        return self._database.is_idle
+        with suppress(OSError):
+            await asyncio.shield(self._start)
+            return True
+        return False
 
     def _finishing(self, status: Status, result: str, at: int, wall_ms: int) -> Job:
         execution = self._execution
@@ -332,8 +341,14 @@ class Journal:
 
         written = self._database.write(whole, execution_id=execution.id, is_progress=is_progress, is_urgent=is_urgent)
         written.add_done_callback(look_at)
+        if born_now and self._start is not None:
+            written.add_done_callback(self._release_start)
         self._pending.append(written)
         return written
+
+    def _release_start(self, written: asyncio.Future[Any]) -> None:
+        if self._database.start_log is not None and not written.cancelled() and written.exception() is None:
+            self._database.start_log.release()
 
     async def durable(self) -> None:
         """Wait until everything so far is committed, even while the run itself waits or is cancelled."""

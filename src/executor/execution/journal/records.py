@@ -37,13 +37,12 @@ class Answers:
         """The call with its answer and the next place."""
         self.seq += 1
         self.clock_ms = max(self.clock_ms, now_ms())
-        call = replace(call, done_seq=self.seq, done_ms=self.clock_ms)
         if isinstance(outcome, str) and self._bytes + len(outcome) > self._most_bytes:
             outcome = results_too_large(self._most_bytes)
         if isinstance(outcome, ToolError):
-            return replace(call, state="failed", failure=outcome.to_dict())
+            return replace(call, state="failed", failure=outcome.to_dict(), done_seq=self.seq, done_ms=self.clock_ms)
         self._bytes += len(outcome)
-        return replace(call, state="succeeded", result=outcome)
+        return replace(call, state="succeeded", result=outcome, done_seq=self.seq, done_ms=self.clock_ms)
 
     def repeat(self, call: Call) -> Answer:
         """A recorded answer is delivered again."""

@@ -9,13 +9,14 @@ from sqlalchemy.engine import Connection
 
 from executor.dataclass import dataclass
 from executor.errors import AccessRevoked
-from executor.model.policy import Policy
+from executor.model.policy import Decision, Policy
 from executor.model.toolkit import Toolkit
 from executor.policy.toolkit_scope import ToolkitScope, scope_of
 from executor.policy.visibility import Visibility, visibility_of
 from executor.storage.catalog import policies, sources, toolkits
 from executor.storage.database import Database
 from executor.storage.feed import Feed
+from executor.storage.object_cache import ObjectCache
 from executor.storage.read_cache import ReadCache
 
 NOTHING = ToolkitScope()  # what a toolkit has that was removed
@@ -23,7 +24,10 @@ NOTHING = ToolkitScope()  # what a toolkit has that was removed
 
 @dataclass(frozen=True, slots=True)
 class PoliciesInForce:
-    """`toolkit` is what tools the caller is narrowed to, if it is; its policies are among the others then."""
+    """`toolkit` is what tools the caller is narrowed to, if it is; its policies are among the others then.
+
+    `decisions` are those that were made by these policies, by actor, tool and source. They go with the policies.
+    """
 
     revision: int
     policies: tuple[Policy, ...]
@@ -33,6 +37,7 @@ class PoliciesInForce:
     toolkits: Mapping[str, Toolkit] = field(default_factory=dict)
     scopes: Mapping[str, ToolkitScope] = field(default_factory=dict)  # of the toolkits
     toolkit: ToolkitScope | None = None
+    decisions: ObjectCache[Decision] = field(default_factory=ObjectCache, init=False, repr=False, compare=False)
 
     def narrow(self, toolkit_id: str) -> PoliciesInForce:
         """As they apply in a toolkit. Raises AccessRevoked if that was removed."""

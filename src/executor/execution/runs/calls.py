@@ -97,7 +97,7 @@ class RunCalls:
         self, proposals: Sequence[Proposal], guard: int | None
     ) -> tuple[list[tuple[Admission, Call]], int | None]:
         """The calls of a round, journalled; or where the guards are now, and nothing is journalled."""
-        admissions = [await self._judge(proposal) for proposal in proposals]
+        admissions = [await call_trace.trace_admission(one, self.approvals.admit(one)) for one in proposals]
         sends = any(admission.verdict == "send" for admission in admissions)
         answered = self.answers.place
         round_ = [(admission, self._call_of(admission)) for admission in admissions]
@@ -130,10 +130,6 @@ class RunCalls:
     def _learn(self, revision: int) -> None:
         if self._pipeline.guards is not None:
             self._pipeline.guards.learn(self._execution.workspace_id, revision)
-
-    async def _judge(self, proposal: Proposal) -> Admission:
-        with call_trace.trace_admission(proposal) as note:
-            return note(await self.approvals.admit(proposal))
 
     def _begin(self, admission: Admission, call: Call) -> None:
         if admission.verdict == "refuse":

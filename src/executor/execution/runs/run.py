@@ -292,7 +292,7 @@ class Run:
         """Paused with calls under way: their servers wait for people. That time is not the execution's."""
         since = time.monotonic()
         if await self.journal.pause(list(self._calls.approvals.asked), self.clock.spent_ms):
-            self._report("paused")
+            self._report_as("paused")
             self.reported.set()
             if self._calls.waits_for_people and not (self._has_news or self._stopping):
                 self._calls.sends.news.clear()
@@ -356,7 +356,7 @@ class Run:
         if settled:
             await self._calls.act_on(settled)
             return False
-        self._report("paused")
+        self._report_as("paused")
         return True
 
     async def _leave(self) -> None:
@@ -364,7 +364,7 @@ class Run:
         await self._calls.outwait(self._grace)
         await self._calls.ask_about_unsettled()
         await self.journal.requeue(self.clock.spent_ms)
-        self._report("queued")
+        self._report_as("queued")
 
     async def _conclude(self, end: Step) -> None:
         """What was sent gets its answer recorded, though the code no longer waits for it."""
@@ -389,18 +389,19 @@ class Run:
             failure = failures.with_unknown(failure, self._calls.unknown_writes())
         if self._calls.position.open or self._calls.approvals.asked:
             self.journal.close_open_calls()
-        at = await self.journal.finish(status, result, failure, self.clock.spent_ms)
-        kept = self.journal.artifact.id if self.journal.artifact else ""
+        ended = await self.journal.finish(status, result, failure, self.clock.spent_ms)
         self._calls.approvals.asked.clear()
-        self._report(status, result=result, failure=failure, finished_at=at, artifact_id=kept)
+        self._report(ended)
+        EXECUTION_SECONDS.observe(ended.wall_ms / 1000, status, ended.runtime)
         self.reported.set()
 
-    def _report(self, status: Status, **changed: Any) -> None:
-        self.execution = replace(self.execution, status=status, updated_at=now_ms(), **changed)
-        if status != "queued":
-            EXECUTIONS.add(status, self.execution.runtime)
-        if self.execution.is_final:
-            EXECUTION_SECONDS.observe(self.clock.spent_ms / 1000, status, self.execution.runtime)
+    def _report_as(self, status: Status) -> None:
+        self._report(replace(self.execution, status=status, updated_at=now_ms()))
+
+    def _report(self, execution: Execution) -> None:
+        self.execution = execution
+        if execution.status != "queued":
+            EXECUTIONS.add(execution.status, execution.runtime)
         lines, kept = tuple(self._log.lines), self.journal.artifact
         self.outcome = Outcome(self.execution, self._calls.pending, lines, self._diagnostics, kept)
 

@@ -17,8 +17,9 @@ from sqlalchemy.exc import DataError, DBAPIError
 
 from executor.errors import Conflict, DatabaseOutdated, InvalidRequest, StorageDamaged, StorageError
 from executor.storage import database as sqlite
-from executor.storage import integrity, migrate
-from executor.storage.executions import event_chain
+from executor.storage import integrity, migrate, start_log
+from executor.storage.executions import event_chain, executions
+from executor.storage.location import SqliteFile
 from executor.storage.postgres import compatibility
 from executor.storage.postgres.failures import storage_error
 from executor.storage.postgres.server import COPYING, PostgresServer
@@ -45,6 +46,7 @@ def copy(path: Path, server: PostgresServer, progress: Progress = lambda table, 
         # With the write lock: no one changes the source meanwhile.
         with engine.connect().execution_options(writes=True) as source, source.begin(), server.alone() as target:
             counts = check_source(source)
+            check_started(source, path)
             begin(target, fingerprint(source, counts))
             for table in metadata.sorted_tables:
                 copy_table(source, target, table, counts[table.name], progress)
@@ -64,6 +66,16 @@ def check_source(source: Connection) -> dict[str, int]:
             hint="start the daemon with it once, which migrates it, and stop it",
         )
     return count_rows(source)
+
+
+def check_started(source: Connection, path: Path) -> None:
+    """A daemon that did not stop properly may have reported more than it has committed."""
+    for execution in start_log.read(SqliteFile(path).start_log):
+        if executions.get(source, execution.workspace_id, execution.id) is None:
+            raise DatabaseOutdated(
+                f"the execution {execution.id} was started and is not in the SQLite database yet",
+                hint="start the daemon with it once, which adds it, and stop it",
+            )
 
 
 def count_rows(c: Connection) -> dict[str, int]:

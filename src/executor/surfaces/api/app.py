@@ -10,90 +10,42 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import Receive, Scope, Send
 
 from executor import __version__
 from executor.daemon.wiring.executor import Executor
 from executor.errors import ExecutorError
-from executor.surfaces.api import oauth_pages
 from executor.surfaces.api.context import EdgeRoute, needs
 from executor.surfaces.api.idempotency import Answers
 from executor.surfaces.api.json_response import answer
-from executor.surfaces.api.routes import audit, configuration, policies, status, toolkits, webhooks, well_known
-from executor.surfaces.api.routes.catalog import (
-    catalog,
-    inspection,
-    source_history,
-    source_reviews,
-    source_settings,
-    sources,
-    templates,
-    tools,
-)
-from executor.surfaces.api.routes.credentials import connections, model_keys, oauth, secrets
-from executor.surfaces.api.routes.executions import artifacts, events, executions, interactions
-from executor.surfaces.api.routes.identity import (
-    anonymous,
-    auth,
-    clients,
-    keys,
-    limits,
-    members,
-    oidc,
-    visitors,
-    workspaces,
-)
-from executor.surfaces.api.routes.sessions import changes as session_changes
-from executor.surfaces.api.routes.sessions import messages as session_messages
-from executor.surfaces.api.routes.sessions import prompts, sessions, terminals
+from executor.surfaces.api.route_modules import NAMES, RouteModules
 from executor.surfaces.http import problems
 from executor.surfaces.http.guard import Edge
 from executor.surfaces.http.long_wait import LongWaits
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8788"  # in a document that no daemon serves
-NOUNS = (
-    executions,
-    artifacts,
-    interactions,
-    sources,
-    source_settings,
-    source_history,
-    source_reviews,
-    templates,
-    tools,
-    catalog,
-    inspection,
-    policies,
-    toolkits,
-    configuration,
-    events,
-    audit,
-    status,
-    secrets,
-    model_keys,
-    oauth,
-    oauth_pages,
-    connections,
-    auth,
-    oidc,
-    well_known,
-    webhooks,
-    anonymous,
-    visitors,
-    keys,
-    clients,
-    workspaces,
-    members,
-    limits,
-    session_messages,
-    sessions,
-    prompts,
-    session_changes,
-    terminals,
-)
 
 
-def create_app(executor: Executor, held: LongWaits) -> FastAPI:
-    app = FastAPI(
+class Api(FastAPI):
+    """Has the routes of modules that were requested, and imports others when they are."""
+
+    modules: RouteModules
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """All of them, whatever was requested."""
+        self.modules.load(NAMES)
+        return self.router.routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if missing := self.modules.missing(scope["path"]):
+            await asyncio.to_thread(self.modules.load, missing)
+        await super().__call__(scope, receive, send)
+
+
+def create_app(executor: Executor, held: LongWaits) -> Api:
+    app = Api(
         title="Executor",
         version=__version__,
         openapi_url=None,
@@ -110,9 +62,8 @@ def create_app(executor: Executor, held: LongWaits) -> FastAPI:
     app.state.streams = held
     app.state.executor = executor
     app.state.answers = Answers()
-    for noun in NOUNS:
-        app.router.routes.extend(noun.router.routes)  # flat: one list to match and to look at
     app.router.add_api_route("/v1/openapi.json", document, include_in_schema=False, route_class_override=EdgeRoute)
+    app.modules = RouteModules(app.router)
     app.add_middleware(Edge)  # before Starlette's own last resort, which answers in plain text
     app.openapi = lambda: describe_api(app)  # type: ignore[method-assign]  # the documented way to extend the document
     return app

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.segment import (
     GROUP,
     MASKS,
@@ -19,7 +18,6 @@ from executor.catalog.search.index.segment import (
     SOURCE,
     SUMMARY,
     TEXT,
-    Array,
     Segment,
 )
 from executor.catalog.search.query.apps import NOTHING, App, app_names, spoken_names

@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.query import actions
 from executor.catalog.search.query.phrases import said_of
@@ -21,7 +17,6 @@ from executor.catalog.search.query.tokenizer import split_spaced, stem, stems
 from executor.dataclass import dataclass
 from executor.model.tool import ALL
 
-Array = npt.NDArray[Any]
 NAME, GROUP, SOURCE, SUMMARY, TEXT, ROUTE, PARAMETERS, SAID, END = (1 << at for at in range(9))
 FIELDS = {
     NAME: "name", GROUP: "group", ROUTE: "route", SUMMARY: "summary", TEXT: "description", PARAMETERS: "parameters",
@@ -29,6 +24,7 @@ FIELDS = {
 }  # fmt: skip
 MASKS = 1 << len(FIELDS)
 HEAD = NAME | GROUP | ROUTE
+LENGTHS = {PARAMETERS: 0.3, END: 0.0}  # what a word of these adds to the length of a tool; of others, 1
 MAX_SUMMARY = 300
 MAX_TEXT = 1_200
 MAX_PARAMETERS = 60
@@ -104,20 +100,29 @@ def short_terms(text: str) -> tuple[str, ...]:
 def find_terms(text: str) -> list[str]:
     found = stems(text)
     known = thesaurus()
+    if known.beginnings.isdisjoint(found):
+        return found
     begins = [at for at, word in enumerate(found) if word in known.beginnings]
     said = ("_".join(found[at : at + size]) for size in (2, 3) for at in begins if at + size <= len(found))
-    return found + [phrase for phrase in said if phrase in known.phrases] if begins else found
+    return found + [phrase for phrase in said if phrase in known.phrases]
+
+
+class Vocabulary(dict[str, int]):
+    """The number of each term; a new one gets the next."""
+
+    def __missing__(self, term: str) -> int:
+        self[term] = number = len(self)
+        return number
 
 
 class Building:
     """Takes tools a few at a time, so that anyone who builds can let others continue in between."""
 
     def __init__(self) -> None:
-        self._vocabulary: dict[str, int] = {}
-        self._in_heads: Counter[int] = Counter()
+        self._vocabulary = Vocabulary()
         self._terms, self._docs, self._masks = array("i"), array("i"), array("H")
         self._lengths, self._actions = array("f"), array("H")
-        self._depths, self._flags, self._summaries = array("B"), array("B"), array("B")
+        self._depths, self._flags = array("B"), array("B")
         self._paths: list[str] = []
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -127,22 +132,18 @@ class Building:
     def _add(self, entry: Entry) -> None:
         """A word counts once a field, however often it is repeated there."""
         masks: dict[int, int] = {}
-        vocabulary, length = self._vocabulary, 0.0
+        number_of, length = self._vocabulary.__getitem__, 0.0
         for field, text in fields(entry):
-            for term in terms_of(text):
-                known = vocabulary.setdefault(term, len(vocabulary))
+            terms = terms_of(text)
+            for known in map(number_of, terms):
                 masks[known] = masks.get(known, 0) | field
-                length += 0.3 if field == PARAMETERS else 0.0 if field == END else 1.0
+            length += LENGTHS.get(field, 1.0) * len(terms)
         does = actions_of(entry)
-        for term in said_of(entry, does):
-            known = vocabulary.setdefault(term, len(vocabulary))
+        for known in map(number_of, said_of(entry, does)):
             masks[known] = masks.get(known, 0) | SAID
-        words = sum(1 for term, mask in masks.items() if mask & SUMMARY)
-        self._summaries.append(min(255, words))
         self._terms.extend(masks)
         self._masks.extend(masks.values())
         self._docs.extend([len(self._paths)] * len(masks))
-        self._in_heads.update(term for term, mask in masks.items() if mask & HEAD)
         self._paths.append(entry.path)
         self._lengths.append(length)
         self._actions.append(does)
@@ -156,6 +157,7 @@ class Building:
         heads = self._heads(terms, docs, masks)
         order = np.argsort(terms, kind="stable")
         counts = np.bincount(terms, minlength=len(self._vocabulary))
+        summaries = np.bincount(docs[masks & SUMMARY > 0], minlength=len(self._paths))
         return Segment(
             paths=self._paths,
             terms=list(self._vocabulary),
@@ -167,15 +169,16 @@ class Building:
             lengths=np.frombuffer(self._lengths, dtype=np.float32),
             depths=np.frombuffer(self._depths, dtype=np.uint8),
             flags=np.frombuffer(self._flags, dtype=np.uint8),
-            summaries=np.frombuffer(self._summaries, dtype=np.uint8),
+            summaries=np.minimum(summaries, 255).astype(np.uint8),
         )
 
     def _heads(self, terms: Array, docs: Array, masks: Array) -> Array:
         """A word that many names of the source have says little about any one of them."""
         total = len(self._paths)
         rarity = np.zeros(len(self._vocabulary) or 1)
-        for term, known in self._vocabulary.items():
-            if (count := self._in_heads.get(known)) and "_" not in term:
+        in_heads = np.bincount(terms[masks & HEAD > 0], minlength=len(self._vocabulary)).tolist()
+        for (term, known), count in zip(self._vocabulary.items(), in_heads, strict=True):
+            if count and "_" not in term:
                 plain = 0.1 if term in FILLER else 0.4 if actions.actions_of(term) else 1.0
                 rarity[known] = plain * (0.3 + math.log((total + 1) / count) / math.log(total + 2))
         weights = np.where(masks & HEAD, rarity[terms], 0.0)
@@ -223,4 +226,4 @@ def flags(entry: Entry) -> int:
 
 def says(pattern: re.Pattern[str], words: Iterable[str], text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in words) and pattern.search(text) is not None
+    return any(map(lowered.__contains__, words)) and pattern.search(text) is not None

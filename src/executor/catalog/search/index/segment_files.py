@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
+from executor.catalog.search.arrays import np
 from executor.catalog.search.index.segment import Segment
 
 MAGIC = b"executor-search\x01"
@@ -34,8 +34,8 @@ def version() -> bytes:
     """Anyone who changes how words or segments are made needs no number to raise."""
     here = Path(__file__).parents[1]
     made_by = (
-        "query/tokenizer.py", "query/actions.py", "query/thesaurus.py", "query/thesaurus.toml", "query/everyday.toml",
-        "query/phrases.py", "query/phrases.toml", "index/segment.py", "index/segment_files.py",
+        "query/tokenizer.py", "query/actions.py", "query/thesaurus.py", "query/phrases.py", "query/words.json",
+        "index/segment.py", "index/segment_files.py",
     )  # fmt: skip
     return hashlib.blake2b(b"".join((here / name).read_bytes() for name in made_by), digest_size=DIGEST).digest()
 

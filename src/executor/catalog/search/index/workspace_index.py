@@ -25,8 +25,9 @@ from executor.storage.catalog.search_entries import EntryRow, Listed
 from executor.storage.database import Database
 
 if TYPE_CHECKING:  # numpy is loaded by the first search, not when the daemon starts
+    from executor.catalog.search.arrays import Array
     from executor.catalog.search.index.index import Index
-    from executor.catalog.search.index.segment import Array, Segment
+    from executor.catalog.search.index.segment import Segment
     from executor.catalog.search.index.shared_segments import SharedSegments
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class VisibleIndex:
         if visibility is None:
             return None
         if visibility.key not in self._masks:
-            import numpy as np
+            from executor.catalog.search.arrays import np
 
             if len(self._masks) >= 8:
                 self._masks.clear()
@@ -238,8 +239,7 @@ def merge_segments(segments: list[Segment], titles: Mapping[str, tuple[str, str]
 
 
 def nearness_by(encoder: Encodes, parts: list[Array]) -> Callable[[str], Array]:
-    import numpy as np
-
+    from executor.catalog.search.arrays import np
     from executor.catalog.search.semantic.encoder import SIZE, nearness
 
     vectors = np.concatenate(parts) if parts else np.zeros((0, SIZE), np.int8)

@@ -7,25 +7,18 @@ back`, and only what a tool is about and what it does with that, together, tell 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
+
+import orjson
 
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.query import actions
-from executor.catalog.search.query.tokenizer import STOP, split, stem
+from executor.catalog.search.query.thesaurus import WORDS
+from executor.catalog.search.query.tokenizer import split, stem
 from executor.dataclass import dataclass
 from executor.model.tool import ALL
 
-FILE = Path(__file__).with_name("phrases.toml")
-KINDS = {
-    **actions.BITS,
-    "reads": actions.READS,
-    "makes": actions.BITS["create"] | actions.BITS["send"] | actions.BITS["attach"],
-    "changes": actions.CHANGES | actions.BITS["attach"],
-    "drops": actions.BITS["delete"] | actions.BITS["stop"],
-}
 _PARTS = re.compile(r"[/.]")
 
 
@@ -35,32 +28,17 @@ class Saying:
 
     things: tuple[str, ...]
     does: int
-    words: tuple[str, ...]
+    words: Sequence[str]
 
 
 @cache
 def sayings() -> Mapping[str, tuple[Saying, ...]]:
     """By the first of their things."""
     found: dict[str, list[Saying]] = {}
-    for part in tomllib.loads(FILE.read_text("utf-8")).values():
-        for key, text in part.items():
-            words = tuple(dict.fromkeys(stem(word) for word in split(text) if word not in STOP))
-            for saying in find_phrases(key, words):
-                found.setdefault(saying.things[0], []).append(saying)
+    for words, meant in orjson.loads(WORDS.read_bytes())["sayings"]:
+        for things, does in meant:
+            found.setdefault(things[0], []).append(Saying(tuple(things), does, words))
     return {thing: tuple(several) for thing, several in found.items()}
-
-
-def find_phrases(key: str, words: tuple[str, ...]) -> list[Saying]:
-    """Names that are written as one word, as in `/configmaps`, are the same thing as two."""
-    found, does = [], 0
-    for one in key.split("|"):
-        kind, colon, rest = one.rpartition(":")
-        does = KINDS[kind.strip()] if colon else does
-        parts = split(rest)
-        found.append(Saying(tuple(stem(part) for part in parts), does, words))
-        if len(parts) > 1:
-            found.append(Saying((stem("".join(parts)),), does, words))
-    return found
 
 
 def said_of(entry: Entry, does: int) -> set[str]:

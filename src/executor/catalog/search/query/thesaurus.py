@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from executor.catalog.search.query.tokenizer import STOP, split, stem
+import orjson
+
 from executor.dataclass import dataclass
 
-SAME = 0.8
-MEANS = 0.75
-LATER = 0.92  # each further meaning of a word counts a little less
 PART = 0.45
-FILE = Path(__file__).with_name("thesaurus.toml")
-EVERYDAY = Path(__file__).with_name("everyday.toml")
+WORDS = Path(__file__).with_name("words.json")  # see `word_lists`
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,38 +26,9 @@ class Thesaurus:
     longest: int
 
 
-def key(text: str) -> str:
-    return "_".join(stem(word) for word in split(text))
-
-
-def noun_key(text: str) -> str:
-    return "_".join(stem(word) for word in split(text) if word not in STOP)
-
-
 @cache
 def thesaurus() -> Thesaurus:
-    data = tomllib.loads(FILE.read_text("utf-8"))
-    meanings: dict[str, dict[str, float]] = {}
-    for group in data["same"]:
-        for word in group:
-            _add(meanings, key(word), {noun_key(other): SAME for other in group if other != word})
-    for word, others in data["means"].items():
-        _add(meanings, key(word), {noun_key(other): MEANS * LATER**at for at, other in enumerate(others)})
-    for part in tomllib.loads(EVERYDAY.read_text("utf-8")).values():
-        for words, terms in part.items():
-            others = {noun_key(term): MEANS * LATER**at for at, term in enumerate(terms.split(", "))}
-            for word in words.split("|"):
-                _add(meanings, key(word), others)
-    doing: dict[str, dict[str, float]] = {}
-    for word, others in data["doing"].items():
-        _add(doing, key(word), {noun_key(other): MEANS * LATER**at for at, other in enumerate(others)})
-    phrases = {other for found in meanings.values() for other in found if "_" in other}
-    phrases |= {noun_key(word.replace("_", " ")) for word in meanings if "_" in word}
+    words = orjson.loads(WORDS.read_bytes())
+    phrases = frozenset(words["phrases"])
     beginnings = frozenset(phrase.partition("_")[0] for phrase in phrases)
-    return Thesaurus(meanings, doing, frozenset(phrases), beginnings, max(word.count("_") + 1 for word in meanings))
-
-
-def _add(meanings: dict[str, dict[str, float]], word: str, others: Mapping[str, float]) -> None:
-    for other, share in others.items():
-        if other and other != word and meanings.get(word, {}).get(other, 0.0) < share:
-            meanings.setdefault(word, {})[other] = share
+    return Thesaurus(words["meanings"], words["doing"], phrases, beginnings, words["longest"])

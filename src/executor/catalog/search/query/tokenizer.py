@@ -101,10 +101,10 @@ def stem(word: str) -> str:
     word = _past(word)
     if word.endswith("y") and len(word) > 2 and word[-2] not in "aeiou":
         word = word[:-1] + "i"
-    for ending, shorter in _LONG:
-        if word.endswith(ending):
-            head = word[: -len(ending)]
-            return _final(_short(head + shorter)) if _measure(head) > 0 else _final(_short(word))
+    if word.endswith(_LONG_ENDINGS):
+        ending, shorter = next(one for one in _LONG if word.endswith(one[0]))
+        head = word[: -len(ending)]
+        word = head + shorter if _measure(head) > 0 else word
     return _final(_short(word))
 
 
@@ -123,7 +123,7 @@ def _past(word: str) -> str:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
         head = word[: -len(ending)]
-        if word.endswith(ending) and _has_vowel(head) and len(head) > 2:
+        if len(head) > 2 and word.endswith(ending) and _has_vowel(head):
             if head.endswith(("at", "bl", "iz")):
                 return head + "e"
             if len(head) > 3 and head[-1] == head[-2] and head[-1] not in "lszaeiou":
@@ -144,20 +144,22 @@ _LONG = tuple(
         key=lambda item: -len(item[0]),
     )
 )  # fmt: skip
+_LONG_ENDINGS = tuple(ending for ending, _ in _LONG)
 _SHORT = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti", "ous", "ive", "ize",
     "ise", "er", "al", "ic",
 )  # fmt: skip
+# By the code of each letter.
+_SOUNDS = "".join("v" if chr(code) in "aeiou" else "y" if chr(code) == "y" else "c" for code in range(128))
+_VOWEL_Y = re.compile(r"(?<=[cy])y")
 
 
 def _short(word: str) -> str:
-    for ending in _SHORT:
-        if word.endswith(ending):
-            head = word[: -len(ending)]
-            if _measure(head) > 1 and (ending != "ion" or head.endswith(("s", "t"))):
-                return head
-            return word
-    return word
+    if not word.endswith(_SHORT):
+        return word
+    ending = next(ending for ending in _SHORT if word.endswith(ending))
+    head = word[: -len(ending)]
+    return head if _measure(head) > 1 and (ending != "ion" or head.endswith(("s", "t"))) else word
 
 
 def _final(word: str) -> str:
@@ -172,8 +174,9 @@ def _final(word: str) -> str:
 
 
 def _vowels(word: str) -> str:
-    return "".join("v" if c in "aeiou" or (c == "y" and at and word[at - 1] not in "aeiou") else "c"
-                   for at, c in enumerate(word))  # fmt: skip
+    """`v` for each vowel, and for a `y` behind anything else; `c` for other letters."""
+    sounds = word.translate(_SOUNDS)
+    return _VOWEL_Y.sub("v", sounds).replace("y", "c") if "y" in sounds else sounds
 
 
 def _measure(word: str) -> int:

@@ -14,11 +14,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
+from executor.catalog.search.arrays import Array, np
 from executor.catalog.search.index.entry import Entry
-from executor.catalog.search.index.segment import Array
 from executor.catalog.search.query.tokenizer import plain, split
 from executor.catalog.search.semantic.model_files import VOCABULARY
 from executor.model.tool import ALL

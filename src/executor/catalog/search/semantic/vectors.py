@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from executor.catalog.search.index.entry import Entry
 
 if TYPE_CHECKING:
-    from executor.catalog.search.index.segment import Array
+    from executor.catalog.search.arrays import Array
 
 logger = logging.getLogger(__name__)
 SUFFIX = ".2.vectors"  # the number changes with the text that a vector encodes
@@ -91,8 +91,7 @@ def count(file: Path) -> int:
 
 
 def read(file: Path) -> Array:
-    import numpy as np
-
+    from executor.catalog.search.arrays import np
     from executor.catalog.search.semantic.encoder import SIZE
 
     data = np.fromfile(file, dtype=np.int8)

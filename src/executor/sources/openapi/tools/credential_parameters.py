@@ -47,8 +47,11 @@ def is_credential(name: str, place: str, description: str, schemes: Iterable[Sch
     """By the document's own schemes, else by name and description. Never a guess where it could as well be data."""
     if any(is_scheme(name, place, one) for one in schemes):
         return True
-    bare, said = plain(name), _SENTENCE.split(description.strip(), 1)[0]
-    if (bare not in NAMED and bare not in VAGUE) or _IS_ANOTHER.search(said):
+    bare = plain(name)
+    if bare not in NAMED and bare not in VAGUE:
+        return False
+    said = _SENTENCE.split(description.strip(), 1)[0]
+    if _IS_ANOTHER.search(said):
         return False
     if _SAYS_SO.search(said):
         return place in (*PLACES, "form")

@@ -8,6 +8,7 @@ from typing import Any
 
 MAX_DESCRIPTION = 2_000
 _UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_ASCII_WORD = re.compile(r"[A-Z]+[a-z0-9]*|[a-z0-9]+")
 
 
 def description(raw: dict[str, Any], where: str) -> str:
@@ -37,6 +38,9 @@ def begins(text: str, said: list[str]) -> bool:
 
 
 def words(text: str) -> list[str]:
+    """A capital behind a small letter or a digit begins another word."""
+    if text.isascii():
+        return [word.lower() for word in _ASCII_WORD.findall(text)]
     return re.findall(r"[^\W_]+", re.sub(r"(?<=[^\W_A-Z])(?=[A-Z])", " ", text).casefold())
 
 

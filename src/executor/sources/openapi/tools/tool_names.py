@@ -208,7 +208,7 @@ def tells(rest: Sequence[str]) -> bool:
 
 
 def alike(first: Sequence[str], second: Sequence[str]) -> bool:
-    return [singular(one) for one in first] == [singular(one) for one in second]
+    return len(first) == len(second) and list(map(singular, first)) == list(map(singular, second))
 
 
 @lru_cache(5_000)

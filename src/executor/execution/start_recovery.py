@@ -1,0 +1,34 @@
+"""Executions that the start log has and the database does not: their process was lost before they were committed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
+
+from executor.execution.journal.journal import creation_event
+from executor.model.execution import Execution
+from executor.storage import start_log
+from executor.storage.database import Database
+from executor.storage.executions import events, executions
+
+logger = logging.getLogger(__name__)
+
+
+async def recover(database: Database, log: Path) -> None:
+    """They become executions that were left running."""
+    for execution in await asyncio.to_thread(lambda: list(start_log.read(log))):
+        try:
+            await database.write(lambda c, one=execution: add_missing(c, one))  # type: ignore[misc]
+        except IntegrityError:  # its workspace was removed meanwhile
+            logger.warning("an execution was not recovered: its workspace is gone", extra={"execution": execution.id})
+    await asyncio.to_thread(log.unlink, missing_ok=True)
+
+
+def add_missing(c: Connection, execution: Execution) -> None:
+    if executions.get(c, execution.workspace_id, execution.id) is None:
+        executions.insert(c, execution)
+        events.append_all(c, execution.workspace_id, execution.id, [creation_event(execution)], by=execution)
