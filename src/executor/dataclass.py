@@ -48,6 +48,8 @@ def compile_init(cls: type, fields: Fields) -> Method:
     names: dict[str, Any] = {"_missing": dataclasses.MISSING}
     parameters, lines = ["self"], []
     for field in fields:
+        if field.kw_only or not (field.init or has_no_default(field)):
+            raise TypeError(f"{cls.__qualname__}.{field.name}: this is left to the standard library's dataclass")
         if field.init:
             parameter, value = read_default(field, names)
             names[f"_set_{field.name}"] = getattr(cls, field.name).__set__
@@ -60,6 +62,10 @@ def compile_init(cls: type, fields: Fields) -> Method:
     init: Method = names["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
+
+
+def has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is field.default_factory is dataclasses.MISSING
 
 
 def read_default(field: dataclasses.Field[Any], names: dict[str, Any]) -> tuple[str, str]:

@@ -111,6 +111,15 @@ def test_a_missing_argument_is_named() -> None:
         Base()  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    "field", [{"kw_only": True}, {"init": False, "default": 1}, {"init": False, "default_factory": list}]
+)
+def test_what_it_does_not_support_is_refused(field: dict[str, Any]) -> None:
+    options = {"__annotations__": {"value": int}, "value": dataclasses.field(**field)}
+    with pytest.raises(TypeError, match="standard library"):
+        dataclass(frozen=True, slots=True)(type("Thing", (), options))
+
+
 def test_nothing_but_the_initializer_is_compiled_for_a_class() -> None:
     for name in ("__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__getstate__", "__setstate__"):
         assert getattr(Base, name).__code__ is getattr(Single, name).__code__
