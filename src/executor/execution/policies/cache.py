@@ -37,7 +37,11 @@ class PoliciesInForce:
     toolkits: Mapping[str, Toolkit] = field(default_factory=dict)
     scopes: Mapping[str, ToolkitScope] = field(default_factory=dict)  # of the toolkits
     toolkit: ToolkitScope | None = None
-    decisions: ObjectCache[Decision] = field(default_factory=ObjectCache, init=False, repr=False, compare=False)
+    decisions: ObjectCache[Decision] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Also for those that are made of others by `replace`: other policies, other decisions."""
+        object.__setattr__(self, "decisions", ObjectCache())
 
     def narrow(self, toolkit_id: str) -> PoliciesInForce:
         """As they apply in a toolkit. Raises AccessRevoked if that was removed."""
