@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Connection
 
 
@@ -30,4 +30,8 @@ def lock_row(c: Connection, table: sa.Table, row_id: str) -> bool:
 
 def insert_of(c: Connection, table: sa.Table) -> Any:
     """With `on_conflict_do_nothing` and `on_conflict_do_update`."""
-    return (postgresql if c.dialect.name == "postgresql" else sqlite).insert(table)
+    if c.dialect.name != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)

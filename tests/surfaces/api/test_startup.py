@@ -155,7 +155,7 @@ async def main():
     await executor.close()
 
 asyncio.run(main())
-unneeded = ("mcp", "mcp_types", "fastapi", "alembic", "aiohttp", "jsonschema_rs")
+unneeded = ("mcp", "mcp_types", "fastapi", "alembic", "aiohttp", "jsonschema_rs", "sqlalchemy.dialects.postgresql")
 heavy = [name for name in unneeded if name in sys.modules]
 assert not heavy, heavy
 """

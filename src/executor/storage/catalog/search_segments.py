@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import Connection
 
 from executor.storage.catalog.search_entries import Listed
 from executor.storage.tables.cluster import search_segments
 from executor.storage.tables.core import listings
+from executor.storage.upserts import insert_of
 
 PART = 1_000_000  # bytes
 CLAIM = -1
@@ -36,7 +36,7 @@ def claim(c: Connection, one: Listed, version: str) -> bool:
     row = _row(c, one, version)
     if row is None:
         return True  # it is gone, so there is nothing to build
-    claimed = insert(search_segments).values(**row, part=CLAIM, data=b"", written_at=_now)
+    claimed = insert_of(c, search_segments).values(**row, part=CLAIM, data=b"", written_at=_now)
     claimed = claimed.on_conflict_do_update(
         index_elements=search_segments.primary_key,
         set_={"written_at": _now},

@@ -7,10 +7,10 @@ that a call was judged under is compared in the transaction that journals it. SQ
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import Connection
 
 from executor.model.event import REVOKING
@@ -29,13 +29,20 @@ TYPES = (
 )
 _organization = sa.select(workspaces.c.organization_id).where(workspaces.c.id == sa.bindparam("w"))
 _read = Prepared(sa.select(guards.c.revision).where(guards.c.organization_id == _organization.scalar_subquery()))
-_first = insert(guards).from_select(
-    ["organization_id", "revision"],
-    sa.select(workspaces.c.organization_id, sa.literal_column("1")).where(workspaces.c.id == sa.bindparam("w")),
-)
-_raise = _first.on_conflict_do_update(
-    index_elements=[guards.c.organization_id], set_={"revision": guards.c.revision + sa.literal_column("1")}
-)
+
+
+@cache
+def _raise() -> sa.Insert:
+    """SQLite does without this dialect, which is large."""
+    from sqlalchemy.dialects.postgresql import insert
+
+    first = insert(guards).from_select(
+        ["organization_id", "revision"],
+        sa.select(workspaces.c.organization_id, sa.literal_column("1")).where(workspaces.c.id == sa.bindparam("w")),
+    )
+    return first.on_conflict_do_update(
+        index_elements=[guards.c.organization_id], set_={"revision": guards.c.revision + sa.literal_column("1")}
+    )
 
 
 def read(c: Connection, workspace_id: str) -> int:
@@ -61,4 +68,4 @@ def is_at(c: Connection, workspace_id: str, revision: int) -> bool:
 def note(c: Connection, workspace_id: str, types: Iterable[str]) -> None:
     """Of events that are about to be committed."""
     if c.dialect.name == "postgresql" and any(type.startswith(TYPES) for type in types):
-        c.execute(_raise, {"w": workspace_id})
+        c.execute(_raise(), {"w": workspace_id})

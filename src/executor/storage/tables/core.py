@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData(
@@ -21,6 +23,19 @@ SERIAL = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 VOUCHED = sa.text("issuer != ''")
 
 
+def partial_index(name: str, *columns: Any, where: sa.TextClause, unique: bool = False) -> sa.Index:
+    """Of the rows of which `where` is true. `postgresql_where` is added where an index is created: SQLAlchemy imports
+    that whole dialect as soon as an index has it."""
+    return sa.Index(name, *columns, unique=unique, sqlite_where=where)
+
+
+@sa.event.listens_for(metadata, "before_create")
+def _limit_partial_indexes(target: sa.MetaData, connection: sa.Connection, **_: Any) -> None:
+    if connection.dialect.name == "postgresql":
+        for index in (one for table in target.tables.values() for one in table.indexes):
+            index.dialect_kwargs["postgresql_where"] = index.dialect_kwargs.get("sqlite_where")
+
+
 def workspace_column() -> sa.Column[str]:
     return sa.Column("workspace_id", sa.String, sa.ForeignKey("workspaces.id"), nullable=False)
 
@@ -36,7 +51,7 @@ accounts = sa.Table(
     sa.Column("subject", sa.String, nullable=False, default="", server_default=""),
     sa.Column("disabled_at", sa.BigInteger),
     sa.Index(None, "issuer", "subject"),
-    sa.Index("uq_accounts_subject", "issuer", "subject", unique=True, sqlite_where=VOUCHED, postgresql_where=VOUCHED),
+    partial_index("uq_accounts_subject", "issuer", "subject", unique=True, where=VOUCHED),
 )
 
 organizations = sa.Table(
@@ -85,13 +100,7 @@ actors = sa.Table(
     sa.Column("revoked_at", sa.BigInteger),
     sa.Index(None, "workspace_id", "issuer", "subject"),
     sa.Index("uq_actors_account", "workspace_id", "account_id", "kind", unique=True),
-    sa.Index(
-        "uq_actors_subject",
-        *("workspace_id", "issuer", "subject"),
-        unique=True,
-        sqlite_where=VOUCHED,
-        postgresql_where=VOUCHED,
-    ),
+    partial_index("uq_actors_subject", "workspace_id", "issuer", "subject", unique=True, where=VOUCHED),
 )
 
 sources = sa.Table(
@@ -279,20 +288,20 @@ executions = sa.Table(
     sa.Column("typecheck", sa.String, nullable=False, default="", server_default=""),
     sa.Column("toolkit_id", sa.String, nullable=False, server_default=""),
     sa.Column("priority", sa.Integer, nullable=False, default=1, server_default="1"),  # 0 is claimed first
-    sa.Index("ix_executions_owner", "owner", sqlite_where=OWNED, postgresql_where=OWNED),
-    sa.Index("ix_executions_queued", "workspace_id", "actor_id", "id", sqlite_where=QUEUED, postgresql_where=QUEUED),
+    partial_index("ix_executions_owner", "owner", where=OWNED),
+    partial_index("ix_executions_queued", "workspace_id", "actor_id", "id", where=QUEUED),
     sa.Index(None, "workspace_id", "id"),
     sa.Index(None, "workspace_id", "status", "id"),
     sa.Index(None, "workspace_id", "actor_id", "id"),
     sa.Index(None, "workspace_id", "runtime", "language", "id"),
 )
 # What several processes claim from, and count. SQLite has one process, which knows what it runs.
-sa.Index(
+partial_index(
     "ix_executions_claimed_next",
     *(executions.c[name] for name in ("workspace_id", "priority", "actor_id", "id")),
-    postgresql_where=QUEUED,
+    where=QUEUED,
 ).ddl_if(dialect="postgresql")
-sa.Index("ix_executions_owned", executions.c.workspace_id, executions.c.actor_id, postgresql_where=OWNED).ddl_if(
+partial_index("ix_executions_owned", executions.c.workspace_id, executions.c.actor_id, where=OWNED).ddl_if(
     dialect="postgresql"
 )
 
@@ -360,10 +369,10 @@ artifacts = sa.Table(
     sa.Column("object_key", sa.String),  # of its content in the object store; without it, that is in `chunks`
     sa.UniqueConstraint("execution_id", "call_seq", "name", "digest"),
     sa.Index(None, "workspace_id", "id"),
-    sa.Index("ix_artifacts_left_over", "created_at", sqlite_where=LEFT_OVER, postgresql_where=LEFT_OVER),
-    sa.Index("ix_artifacts_object_key", "object_key", sqlite_where=IN_OBJECT, postgresql_where=IN_OBJECT),
-    sa.Index("ix_artifacts_old_object", "deleted_at", sqlite_where=OLD_OBJECT, postgresql_where=OLD_OBJECT),
-    sa.Index("ix_artifacts_in_rows", "size", sqlite_where=IN_ROWS, postgresql_where=IN_ROWS),
+    partial_index("ix_artifacts_left_over", "created_at", where=LEFT_OVER),
+    partial_index("ix_artifacts_object_key", "object_key", where=IN_OBJECT),
+    partial_index("ix_artifacts_old_object", "deleted_at", where=OLD_OBJECT),
+    partial_index("ix_artifacts_in_rows", "size", where=IN_ROWS),
 )
 
 # The prefixes of object stores that this database has to itself. The object `owner` there has one of both tokens.

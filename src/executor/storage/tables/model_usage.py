@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from executor.model.sessions.model_usage import USAGE_FIELDS
-from executor.storage.tables.core import metadata, workspace_column
+from executor.storage.tables.core import metadata, partial_index, workspace_column
 
 OPEN = sa.text("state = 'open'")
 
@@ -44,7 +44,7 @@ model_requests = sa.Table(
     sa.Column("finished_at", sa.BigInteger),
     *usage_columns(),
     sa.Index(None, "workspace_id", "session_id", "id"),
-    sa.Index("ix_model_requests_open", "id", sqlite_where=OPEN, postgresql_where=OPEN),
+    partial_index("ix_model_requests_open", "id", where=OPEN),
 )
 
 # Of a session (`period` is empty), or of a user on one day. What is reserved is not spent yet, but can't be promised

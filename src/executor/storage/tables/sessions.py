@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from executor.storage.tables.core import metadata, workspace_column
+from executor.storage.tables.core import metadata, partial_index, workspace_column
 
 
 def session_key(*, primary: bool = False) -> sa.Column[str]:
@@ -86,7 +86,7 @@ session_messages = sa.Table(
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Index(None, "session_id", "sequence", unique=True),
     sa.Index(None, "session_id", "position"),
-    sa.Index("ix_session_messages_notices", "session_id", "position", sqlite_where=NOTICES, postgresql_where=NOTICES),
+    partial_index("ix_session_messages_notices", "session_id", "position", where=NOTICES),
 )
 
 session_tokens = sa.Table(
