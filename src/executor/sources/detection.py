@@ -1,4 +1,5 @@
-"""What is at an address? Every kind looks at the same time, within bounds; the first in order that knows it wins."""
+"""What is at an address? The kinds that it names and OpenAPI look at the same time, the others once a GET has not
+explained it. All of them within bounds; the first in order that knows it wins."""
 
 from __future__ import annotations
 
