@@ -1,6 +1,6 @@
 """Which modules have the routes below an address. Each is imported when one of its addresses is first requested.
 
-All of them take 10 MB and 0.2 s of CPU time, and most daemons are asked for few.
+All of them take 10 MB and 0.2 s of CPU time, and most daemons need few.
 """
 
 from __future__ import annotations
