@@ -44,16 +44,17 @@ def create(cls: type) -> type:
 
 
 def compile_init(cls: type, fields: Fields) -> Method:
-    """Sets the slots directly, since `__setattr__` refuses to. What is no parameter is left to `__post_init__`."""
+    """Sets the slots directly, since `__setattr__` refuses to."""
     names: dict[str, Any] = {"_missing": dataclasses.MISSING}
     parameters, lines = ["self"], []
     for field in fields:
-        if field.kw_only or not (field.init or has_no_default(field)):
-            raise TypeError(f"{cls.__qualname__}.{field.name}: this is left to the standard library's dataclass")
+        if field.kw_only:
+            raise TypeError(f"{cls.__qualname__}.{field.name}: `kw_only` is left to the standard library's dataclass")
+        parameter, value = read_default(field, names)
         if field.init:
-            parameter, value = read_default(field, names)
-            names[f"_set_{field.name}"] = getattr(cls, field.name).__set__
             parameters.append(parameter)
+        if value:
+            names[f"_set_{field.name}"] = getattr(cls, field.name).__set__
             lines.append(f"_set_{field.name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
@@ -64,20 +65,18 @@ def compile_init(cls: type, fields: Fields) -> Method:
     return init
 
 
-def has_no_default(field: dataclasses.Field[Any]) -> bool:
-    return field.default is field.default_factory is dataclasses.MISSING
-
-
 def read_default(field: dataclasses.Field[Any], names: dict[str, Any]) -> tuple[str, str]:
-    """The parameter and the value of the field, in source code that finds its default in `names`."""
+    """The parameter and the value of the field, in source code that finds its default in `names`. Without a parameter
+    and a default there is no value: `__post_init__` sets it."""
     name = field.name
     if field.default is not dataclasses.MISSING:
         names[f"_default_{name}"] = field.default
-        return f"{name}=_default_{name}", name
+        return f"{name}=_default_{name}", name if field.init else f"_default_{name}"
     if field.default_factory is not dataclasses.MISSING:
         names[f"_create_{name}"] = field.default_factory
-        return f"{name}=_missing", f"_create_{name}() if {name} is _missing else {name}"
-    return name, name
+        created = f"_create_{name}()"
+        return f"{name}=_missing", f"{created} if {name} is _missing else {name}" if field.init else created
+    return name, name if field.init else ""
 
 
 def represent(fields: Fields) -> Method:
