@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,21 @@ async def test_a_folder_that_is_no_repository_is_named_as_it_was_given_and_nothi
         await checkouts.create(NOTHING, "app", "ses_1")
     assert refused.value.message == "'app' is not a git repository that the daemon can read"
     assert not (tmp_path / "sessions").exists()
+
+
+def children() -> set[str]:
+    """Also those that ended and were not waited for."""
+    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are listed in /proc")
+async def test_a_command_that_is_cancelled_leaves_no_process() -> None:
+    reader, writer = os.pipe()
+    before = children()
+    with os.fdopen(reader, "rb") as stdin, os.fdopen(writer, "wb"):
+        running = asyncio.create_task(run_git("hash-object", "--stdin", stdin=stdin))
+        await until(lambda: children() - before)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert children() <= before

@@ -13,9 +13,10 @@ import pytest
 from playwright import sync_api
 
 from executor.surfaces.web.pages import is_built
+from tests.support.conditions import wait_for
 from tests.support.shop import daemon, paused, shop
 from tests.surfaces.api import identities
-from tests.surfaces.api.daemon_server import Daemon
+from tests.surfaces.api.daemon_server import Answer, Daemon
 from tests.surfaces.web import hostile_api
 from tests.surfaces.web.views import View, wait_until_settled
 
@@ -192,8 +193,13 @@ def hostile(daemon: Daemon) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def many(daemon: Daemon, hostile: str) -> str:
-    """The namespace of a source with 10,000 tools."""
-    added = daemon.post("/v1/sources", {"location": f"{hostile}/many.json", "namespace": "many"})
+    """The namespace of a source with 10,000 tools. A busy machine may take longer to connect than a daemon waits."""
+
+    def add() -> Answer | None:
+        answer = daemon.post("/v1/sources", {"location": f"{hostile}/many.json", "namespace": "many"})
+        return None if answer.status == 502 and answer.json["reason"] == "timeout" else answer
+
+    added = wait_for(add, "the source", seconds=600)
     assert added.status == 201, added.body
     assert added.json["toolCount"] == 10_000
     return "many"

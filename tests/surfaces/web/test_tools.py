@@ -53,6 +53,31 @@ def test_ten_thousand_tools_are_filtered_at_once_and_few_are_in_the_document(vis
     expect(page.locator(ROWS).first).to_be_visible()
 
 
+# The live stream opens at the very moment at which the second page is requested, and everything is renewed.
+LATE_STREAM = """
+const real = window.fetch;
+let open;
+window.fetch = async (input, init) => {
+  const address = String(input.url ?? input);
+  if (address.includes("/v1/events") && !open) {
+    const stream = await real(input, init);
+    return new Promise((resolve) => { open = () => resolve(stream); });
+  }
+  if (address.includes("/manifest") && /after=./.test(address)) open?.();
+  return real(input, init);
+};
+"""
+
+
+def test_a_list_that_is_renewed_while_it_loads_is_loaded_whole(visit: Open, many: str) -> None:
+    page = visit("/tools?source=many")
+    page.add_init_script(LATE_STREAM)
+    page.reload()
+    total = page.get_by_role("status").filter(has_text="tools")
+    expect(total).to_contain_text("10,", timeout=200_000)
+    expect(total).not_to_contain_text("loading")
+
+
 def test_the_manifest_and_the_definitions_are_downloaded(visit: Open, shop: list[Any]) -> None:
     page = visit("/sources/shop?view=manifest")
     expect(page.locator(ROWS)).to_have_count(2)

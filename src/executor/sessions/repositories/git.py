@@ -84,6 +84,7 @@ async def run_git(
         if child.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)  # with the helpers that it runs
+            await child.wait()
     if child.returncode:
         raise failure_of(what, errors)
     if len(output) > limit and cut_at is None:

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { get, query } from "@/api/client";
 import { searchTools } from "@/api/queries";
 import type { Effect, Source, ToolHead } from "@/api/types";
+import { useAllPages } from "@/ui/pages";
 import { Empty, isOutdated, Skeleton, Trouble } from "@/ui/states";
 import { type Row, rows } from "./rows";
 import { Virtual } from "./virtual";
@@ -65,10 +66,7 @@ function useTools(source: Source, wanted: boolean) {
     getNextPageParam: (last) => last.next ?? undefined,
     enabled: wanted,
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  useEffect(() => {
-    if (wanted && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [wanted, hasNextPage, isFetchingNextPage, fetchNextPage]);
+  useAllPages(found, wanted);
   const tools = useMemo<ToolHead[]>(() => found.data?.pages.flatMap((page) => page.items) ?? [], [found.data]);
   return { tools, pending: found.isPending, error: found.error };
 }

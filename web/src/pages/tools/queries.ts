@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 import { get, query } from "@/api/client";
+import { useAllPages } from "@/ui/pages";
 import type { ManifestTool } from "./filters";
 
 const PAGE = 1000;
@@ -16,14 +17,17 @@ export function useManifest(source?: string) {
     initialPageParam: "",
     getNextPageParam: (last) => last.next ?? undefined,
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = found;
-  useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  useAllPages(found);
   const tools = useMemo<ManifestTool[]>(() => found.data?.pages.flatMap((page) => page.items) ?? [], [found.data]);
   const sources = useMemo(
     () => [...new Map(found.data?.pages.flatMap((page) => page.sources).map((one) => [one.id, one])).values()],
     [found.data],
   );
-  return { tools, sources, pending: found.isPending, whole: !hasNextPage && !found.isPending, error: found.error };
+  return {
+    tools,
+    sources,
+    pending: found.isPending,
+    whole: !found.hasNextPage && !found.isPending,
+    error: found.error,
+  };
 }
