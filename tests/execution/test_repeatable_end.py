@@ -6,9 +6,11 @@ import asyncio
 import errno
 import shutil
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from executor.execution.outcome import Outcome
 from executor.settings import Settings
 from executor.storage import database as database_module
 from executor.storage import start_log
+from executor.storage.database import Database
 from executor.storage.start_log import StartLog
 from tests.execution.conftest import ExecutorHarness, value
 from tests.support.conditions import until
@@ -170,6 +173,27 @@ async def test_without_a_start_log_every_end_is_recorded_first(
     monkeypatch.setattr(start_log, "sync", fail)
     for _ in range(3):  # the first meets the error, for the others it is known
         assert stored_status(settings, await with_log.run(STAMP)) == "completed"
+
+
+async def test_an_end_that_meets_the_write_of_its_own_beginning_waits_for_it(
+    with_log: ExecutorHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is queued for the writer while the start log is still being synced, and the writer takes its time."""
+    sync, commit = start_log.sync, Database._commit
+
+    def sync_late(file: int) -> None:
+        time.sleep(0.2)
+        sync(file)
+
+    def commit_later(*arguments: Any) -> None:
+        time.sleep(0.3)
+        commit(*arguments)
+
+    monkeypatch.setattr(journal_module, "BIRTH_SECONDS", 0.05)
+    monkeypatch.setattr(start_log, "sync", sync_late)
+    monkeypatch.setattr(Database, "_commit", commit_later)
+    for _ in range(3):
+        assert stored_status(settings, await with_log.run("return 7")) == "completed"
 
 
 @pytest.mark.usefixtures("never_committed", "however_long")

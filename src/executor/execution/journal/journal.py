@@ -289,8 +289,8 @@ class Journal:
         elif self._unborn and not self._held:
             self._execution = ended
             self._happened += happened
-            if status == "completed" and await self._is_repeatable():
-                self.flush(is_urgent=False)
+            # Meanwhile its row may have been queued alone. Then readers would not wait for it, so it is awaited here.
+            if status == "completed" and await self._is_repeatable() and self.flush(is_urgent=False) is not None:
                 return ended
         else:
             self._hold(lambda c: executions.finish(c, execution.id, status, at, wall_ms, result, failure), happened)
