@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy.engine import Connection
@@ -19,12 +20,14 @@ logger = logging.getLogger(__name__)
 
 
 async def recover(database: Database, log: Path) -> None:
-    """They become executions that were left running."""
-    for execution in await asyncio.to_thread(lambda: list(start_log.read(log))):
-        try:
-            await database.write(lambda c, one=execution: add_missing(c, one))  # type: ignore[misc]
-        except IntegrityError:  # its workspace was removed meanwhile
+    """They become executions that were left running. Written together, they share commits."""
+    started = await asyncio.to_thread(lambda: list(start_log.read(log)))
+    writes = [database.write(partial(add_missing, execution=one)) for one in started]
+    for execution, failed in zip(started, await asyncio.gather(*writes, return_exceptions=True), strict=True):
+        if isinstance(failed, IntegrityError):  # its workspace was removed meanwhile
             logger.warning("an execution was not recovered: its workspace is gone", extra={"execution": execution.id})
+        elif failed is not None:
+            raise failed
     await asyncio.to_thread(log.unlink, missing_ok=True)
 
 

@@ -303,7 +303,7 @@ class Database:
                 item.future.set_exception(error)
 
 
-def take_waiting(items: queue.SimpleQueue[Queued | None], first: Queued, most: int) -> list[Queued]:
+def take_waiting(items: queue.SimpleQueue[T | None], first: T, most: int) -> list[T]:
     """What is queued behind `first` and can share its commit. The mark of the end stays for the next look."""
     group = [first]
     while len(group) < most:

@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 
 from executor.model.execution import Execution, Failure, Limits
+from executor.storage.database import GROUP, take_waiting
 from executor.storage.rows import read_fields
 
 SIZE = 1024 * 1024
@@ -92,14 +93,7 @@ class StartLog:
     def _next_group(self) -> list[Written] | None:
         """They lie one after the other: a new round begins only when no record waits."""
         first = self._queue.get()
-        if first is None:
-            return None
-        group = [first]
-        with suppress(queue.Empty):
-            while (item := self._queue.get_nowait()) is not None:
-                group.append(item)
-            self._queue.put(None)
-        return group
+        return take_waiting(self._queue, first, GROUP) if first is not None else None
 
 
 def finish(all_written: list[asyncio.Future[None]], error: OSError | None) -> None:

@@ -26,7 +26,8 @@ NOTHING = ToolkitScope()  # what a toolkit has that was removed
 class PoliciesInForce:
     """`toolkit` is what tools the caller is narrowed to, if it is; its policies are among the others then.
 
-    `decisions` are those that were made by these policies, by actor, tool and source. They go with the policies.
+    `decisions` are those that were made by these policies, by actor, tool and source. They go with the policies: a copy
+    by `replace` begins without any.
     """
 
     revision: int
@@ -37,11 +38,7 @@ class PoliciesInForce:
     toolkits: Mapping[str, Toolkit] = field(default_factory=dict)
     scopes: Mapping[str, ToolkitScope] = field(default_factory=dict)  # of the toolkits
     toolkit: ToolkitScope | None = None
-    decisions: ObjectCache[Decision] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Also for those that are made of others by `replace`: other policies, other decisions."""
-        object.__setattr__(self, "decisions", ObjectCache())
+    decisions: ObjectCache[Decision] = field(default_factory=ObjectCache, init=False, repr=False, compare=False)
 
     def narrow(self, toolkit_id: str) -> PoliciesInForce:
         """As they apply in a toolkit. Raises AccessRevoked if that was removed."""
