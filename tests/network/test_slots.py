@@ -137,7 +137,7 @@ async def test_a_service_that_accepts_and_says_nothing_tells_whether_the_request
         egress = Egress()
         try:
             with pytest.raises(SourceUnreachable) as caught:
-                await egress.send(Outgoing("POST", url + "/"), origins=frozenset({url}), bounds=Bounds(seconds=3))
+                await egress.send(Outgoing("POST", url + "/"), origins=frozenset({url}), bounds=Bounds(seconds=10))
         finally:
             await egress.close()
     assert caught.value.details["reason"] == "timeout"

@@ -95,7 +95,7 @@ async def test_a_crash_fails_its_call_as_sent_and_the_next_call_starts_the_comma
 async def test_a_call_without_an_answer_ends_in_time_and_the_session_goes_on(
     connect_within: Callable[..., McpConnector],
 ) -> None:
-    connect = connect_within(call_seconds=3.0)
+    connect = connect_within(call_seconds=10.0)
     connected = await connect.to_command(HOSTILE, "calls")
     before = await connected.call("pid")
     with pytest.raises(ToolError) as late:
@@ -106,7 +106,7 @@ async def test_a_call_without_an_answer_ends_in_time_and_the_session_goes_on(
 
 
 async def test_a_session_that_never_answers_is_replaced(connect_within: Callable[..., McpConnector]) -> None:
-    connect = connect_within(call_seconds=3.0)
+    connect = connect_within(call_seconds=10.0)
     connected = await connect.to_command(HOSTILE, "calls")
     before = await connected.call("pid")
     late = await asyncio.gather(*(connected.call("hang") for _ in range(2)), return_exceptions=True)

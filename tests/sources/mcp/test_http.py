@@ -293,7 +293,7 @@ async def test_a_server_that_never_answers_costs_only_its_own_call(
     connect_within: Callable[..., McpConnector], upstream: Upstream, server: Server
 ) -> None:
     """The first call gets no answer at all, the second only its head."""
-    connect = connect_within(call_seconds=3.0)
+    connect = connect_within(call_seconds=10.0)
     connected = await connect.to_url(f"{upstream.url}/mcp")
     gone: list[bytes] = []
 

@@ -149,7 +149,7 @@ async def test_a_task_that_is_given_up_is_cancelled_at_the_server(connect: McpCo
 async def test_a_task_without_an_end_or_a_trace_has_an_unknown_outcome(
     connect_within: Callable[..., McpConnector], mode: str, code: str
 ) -> None:
-    connect = connect_within(total_seconds=2.0)
+    connect = connect_within(total_seconds=10.0)
     try:
         connected = await connect.to_command(OFFERING, mode)
         with pytest.raises(ToolError) as failed:

@@ -290,7 +290,7 @@ async def test_a_service_that_is_down_was_not_reached(kind: OpenApi, upstream: U
 async def test_a_write_without_an_answer_is_never_called_retryable(
     egress: Egress, upstream: Upstream, method: str, retryable: bool
 ) -> None:
-    release, hasty = threading.Event(), OpenApi(egress, load_seconds=60.0, call_seconds=3.0)
+    release, hasty = threading.Event(), OpenApi(egress, load_seconds=60.0, call_seconds=10.0)
 
     def hang(got: Got, handler: Handler) -> Reply:
         release.wait(120)

@@ -28,7 +28,7 @@ async def kind(egress: Egress) -> AsyncIterator[OpenApi]:
 @pytest.fixture
 async def hasty(egress: Egress) -> AsyncIterator[OpenApi]:
     """Reads a stream for a moment only."""
-    yield OpenApi(egress, stream_seconds=4.0, answer_bytes=100_000)
+    yield OpenApi(egress, stream_seconds=10.0, answer_bytes=100_000)
 
 
 async def answer_of(kind: OpenApi, upstream: Upstream, reply: Any, responses: Any = EVENTS) -> Any:
