@@ -134,7 +134,16 @@ LOADING = (
 
 
 # No list is complete: each of these makes some program run, load or fetch what its value says.
-UNLISTED = ("TAR_OPTIONS", "MAKEFLAGS", "LUA_INIT_5_4", "RSYNC_RSH", "HGRCPATH", "PSQLRC", "AWS_CONFIG_FILE", "SOME_KEY")
+UNLISTED = (
+    "TAR_OPTIONS",
+    "MAKEFLAGS",
+    "LUA_INIT_5_4",
+    "RSYNC_RSH",
+    "HGRCPATH",
+    "PSQLRC",
+    "AWS_CONFIG_FILE",
+    "SOME_KEY",
+)
 
 
 @pytest.mark.parametrize("name", UNLISTED)
@@ -163,7 +172,9 @@ def test_72_an_admin_runs_nothing_by_a_variable_of_a_command(home: Daemon, tmp_p
     assert admin.post("/v1/connections", by_hand("packing", "environment", "KEY", scope="workspace")).status == 201
     expect_created(operator(home).post("/v1/policies", {"pattern": "packing.**", "action": "allow"}))
     path = admin.get("/v1/tools?source=packing").json["items"][0]["path"]
-    view = expect_created(admin.post("/v1/executions", {"code": f"return await tools.{path}({{}})", "typecheck": "off"}))
+    view = expect_created(
+        admin.post("/v1/executions", {"code": f"return await tools.{path}({{}})", "typecheck": "off"})
+    )
     assert (view["status"], ran.exists()) == ("completed", False), view
 
 

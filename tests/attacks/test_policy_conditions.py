@@ -328,6 +328,43 @@ def test_88_conditions_and_introspection_inside_a_document(daemon: Daemon, graph
     assert attempts(daemon, *[("gq.graphql.query", one) for one in fine]) == ["sent", "sent"]
 
 
+DESCRIBING = [
+    ("gq.graphql.type", {"name": "Mutation"}),
+    ("gq.graphql.type", {"name": "Query"}),
+    ("gq.graphql.query", {"query": '{ __type(name: "Mutation") { fields { name } } }'}),
+    ("gq.graphql.query", {"query": "{ count __schema { mutationType { fields { name } } } }"}),
+    ("gq.graphql.query", {"query": "{ viewer { query { __schema { types { name } } } } }"}),
+    ("gq.graphql.query", {"query": "{ serch { id } }"}),
+    ("gq.graphql.mutate", {"query": "mutation { notes }"}),
+    ("gq.query.viewer", {"select": "{ query { serch } }"}),
+    ("gq.query.viewer", {"select": "{ query { __schema { types { name } } } }"}),
+]
+
+
+@pytest.mark.parametrize("denied", [{"pattern": "gq.mutation.*"}, {"pattern": "gq.*.note"}, {"effect": "write"}])
+def test_80_the_schema_of_a_graph_says_nothing_of_a_denied_field(
+    daemon: Daemon, graph: Service, denied: dict[str, str]
+) -> None:
+    """Defence: `hidden_fields` in `graphql/raw_documents.py`: descriptions, hints and introspection leave it out."""
+    given = [{"pattern": "gq.**", **denied}, {"pattern": "gq.query.search"}]
+    made = [daemon.post("/v1/policies", {"action": "deny", **one}).json["id"] for one in given]
+    try:
+        for path, arguments in DESCRIBING:
+            code = f"return await tools.{path}({json.dumps(arguments)}).catch(e => [e.message, e.hint, e.details])"
+            body = {"code": code, "typecheck": "off", "wait": 60}
+            told = json.dumps(daemon.post("/v1/executions", body, role="agent").json["result"])
+            words = json.dumps(arguments)
+            assert not [one for one in ("note(", "note,", "note'", '"note"', "search") if one in told], (words, told)
+        shown = daemon.execute('return await tools.gq.graphql.type({name: "Query"})')["result"]
+        assert "count: Int!" in shown and "viewer: Viewer" in shown
+    finally:
+        for one in made:
+            daemon.request("DELETE", f"/v1/policies/{one}")
+    assert "note(" in daemon.execute('return await tools.gq.graphql.type({name: "Mutation"})')["result"]
+    introspected = daemon.execute('return await tools.gq.graphql.query({query: "{ __schema { types { name } } }"})')
+    assert "Mutation" in json.dumps(introspected["result"])
+
+
 def test_88_a_document_is_asked_about_by_the_names_of_its_fields(
     daemon: Daemon, graph: Service, add_policy: Any
 ) -> None:
