@@ -145,8 +145,8 @@ async def test_an_error_of_the_disk_reaches_everyone_who_waits(tmp_path: Path, m
 
 
 def test_a_log_that_a_full_disk_refuses_leaves_no_file_open() -> None:
-    before = set(os.listdir("/proc/self/fd"))
+    before = set(Path("/proc/self/fd").iterdir())
     for _ in range(3):
         with pytest.raises(OSError, match="No space left"):
             StartLog(Path("/dev/full"))
-    assert set(os.listdir("/proc/self/fd")) == before
+    assert set(Path("/proc/self/fd").iterdir()) == before
