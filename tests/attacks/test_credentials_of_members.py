@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -130,6 +131,51 @@ LOADING = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "TMPDIR", "BASH_FUNC_ls", "GCONV_PATH", "LOCPATH",
     "DOTNET_STARTUP_HOOKS", "EXECUTOR_DATA_DIR", "XDG_CONFIG_HOME", "OPENSSL_CONF", "CLASSPATH",
 )  # fmt: skip
+
+
+# No list is complete: each of these makes some program run, load or fetch what its value says.
+UNLISTED = (
+    "TAR_OPTIONS",
+    "MAKEFLAGS",
+    "LUA_INIT_5_4",
+    "RSYNC_RSH",
+    "HGRCPATH",
+    "PSQLRC",
+    "AWS_CONFIG_FILE",
+    "SOME_KEY",
+)
+
+
+@pytest.mark.parametrize("name", UNLISTED)
+@pytest.mark.parametrize("role", ["admin", "owner"])
+def test_72_only_the_operator_names_a_variable_of_a_command(
+    home: Daemon, shops: tuple[Upstream, Upstream], role: str, name: str
+) -> None:
+    """Defence: `check_permitted` in `connections/new_connection.py`: a variable is part of what is run."""
+    who = identities.invite(home, role)
+    for scope in ("workspace", "actor"):
+        given = {**by_hand("child", "environment", name), "name": f"{role}-{name}", "scope": scope}
+        refused = who.post("/v1/connections", given)
+        assert (refused.status, refused.json["needs"]) == (403, "operate"), refused.body
+
+
+def test_72_an_admin_runs_nothing_by_a_variable_of_a_command(home: Daemon, tmp_path: Path) -> None:
+    """A server that packs a file when it starts: `tar` runs what `TAR_OPTIONS` says."""
+    script = f"tar -cf /dev/null -C {tmp_path} . ; exec {shlex.join(STDIO)}"
+    source = {"command": ["sh", "-c", script], "consent": True, "namespace": "packing"}
+    expect_created(operator(home).post("/v1/sources", source))
+    named = operator(home).request("PATCH", "/v1/sources/packing", {"passEnvironment": ["KEY"], "consent": True})
+    assert named.status == 200, named.body
+    admin, ran = identities.invite(home, "admin"), tmp_path / "ran"
+    options = {"values": {"value": f"--checkpoint=1 --checkpoint-action=exec=id>{ran}"}, "scope": "workspace"}
+    assert admin.post("/v1/connections", by_hand("packing", "environment", "TAR_OPTIONS", **options)).status == 403
+    assert admin.post("/v1/connections", by_hand("packing", "environment", "KEY", scope="workspace")).status == 201
+    expect_created(operator(home).post("/v1/policies", {"pattern": "packing.**", "action": "allow"}))
+    path = admin.get("/v1/tools?source=packing").json["items"][0]["path"]
+    view = expect_created(
+        admin.post("/v1/executions", {"code": f"return await tools.{path}({{}})", "typecheck": "off"})
+    )
+    assert (view["status"], ran.exists()) == ("completed", False), view
 
 
 @pytest.mark.parametrize("name", LOADING)

@@ -48,6 +48,12 @@ PATHS = {
     "/json": {"post": operation("json", body={**MONEY, "additionalProperties": True})},
     "/transfer": {"post": operation("transfer", body=MONEY)},
     "/find": {"get": operation("find", query("id", {}), query("ids", {"type": "array", "items": TEXT}))},
+    "/loose": {
+        "post": operation("loose", body={"type": "object", "properties": {"to": {}, "meta": OPEN}}),
+        "put": operation("looseForm", body={"type": "object", "properties": {"to": {}}}, media=FORM),
+        "patch": operation("looseParts", body={"type": "object", "properties": {"to": {}}}, media="multipart/form-data"),
+    },
+    "/head": {"get": operation("head", {"in": "header", "name": "X-Owner", "schema": TEXT})},
     "/secret/{id}": {"get": operation("secret", {"in": "path", "name": "id", "required": True, "schema": TEXT})},
     "/wipe": {"get": operation("wipe"), "post": operation("wipeAll")},
     "/tenant": {
@@ -223,6 +229,43 @@ def test_87_a_body_written_twice_or_elsewhere_is_judged_by_what_is_sent(
     assert attempts(daemon, *fine, python=python) == ["sent", "sent"]
 
 
+@pytest.mark.parametrize("python", [False, True])
+def test_87_a_value_inside_a_list_or_an_object_is_in_doubt(
+    daemon: Daemon, pay: Upstream, add_policy: Any, python: bool
+) -> None:
+    """Defence: `conditions.equals`: `id=7&id=8` and `id=7` are what a list and an object are sent as."""
+    add_policy("cond.use.find", "deny", equals("/id", 7))
+    add_policy("cond.use.find", "deny", {"path": "/id", "test": "one_of", "value": ["x", 9]})
+    for name in ("loose", "looseForm", "looseParts"):
+        add_policy(f"cond.use.{name}", "deny", equals("/to", "evil"))
+    add_policy("cond.**", "allow")
+    pay.requests.clear()
+    denied: list[tuple[str, Any]] = [
+        *(("cond.use.find", {"id": one}) for one in (
+            [7, 8], ["8", "7"], {"id": 7}, {"x": "7"}, [[7]], [9, 8], {"id": "x"}, "07", " 7", "7.0", "7e0", "\uff17",
+        )),
+        *((f"cond.use.{name}", {"to": one}) for name in ("loose", "looseForm", "looseParts") for one in (
+            ["evil", "ok"], {"to": "evil"}, {"$in": ["evil"]}, [{"to": "evil"}], {"base64": "ZXZpbA=="},
+        )),
+    ]  # fmt: skip
+    assert attempts(daemon, *denied, python=python) == ["denied"] * len(denied)
+    assert pay.requests == []
+    fine = [("cond.use.find", {"id": "8"}), ("cond.use.find", {"id": 8}), ("cond.use.loose", {"to": "ok"})]
+    assert attempts(daemon, *fine, python=python) == ["sent"] * len(fine)
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_87_a_header_is_judged_as_it_arrives(daemon: Daemon, pay: Upstream, add_policy: Any, python: bool) -> None:
+    """Defence: `parameter_styles.header_value`: a service reads a header without the white space around it."""
+    add_policy("cond.use.head", "deny", equals("/X-Owner", "evil"))
+    add_policy("cond.**", "allow")
+    pay.requests.clear()
+    calls = [("cond.use.head", {"X-Owner": given}) for given in ("evil ", " evil", "evil\t", "\tevil ")]
+    assert attempts(daemon, *calls, python=python) == ["invalid_arguments"] * len(calls)
+    assert pay.requests == []
+    assert attempts(daemon, ("cond.use.head", {"X-Owner": "not evil"}), python=python) == ["sent"]
+
+
 SDL = """
 type Query { search(q: String, limit: Int): Found  count: Int!  viewer: Viewer }
 type Viewer { query: Query  name: String }
@@ -283,6 +326,43 @@ def test_88_conditions_and_introspection_inside_a_document(daemon: Daemon, graph
     assert attempts(daemon, ("gq.graphql.query", unreadable)) == ["invalid_arguments"]
     fine = [{"query": '{ search(q: "ok") { secret } }'}, {"query": ask % "$v", "variables": {"v": "ok"}}]
     assert attempts(daemon, *[("gq.graphql.query", one) for one in fine]) == ["sent", "sent"]
+
+
+DESCRIBING = [
+    ("gq.graphql.type", {"name": "Mutation"}),
+    ("gq.graphql.type", {"name": "Query"}),
+    ("gq.graphql.query", {"query": '{ __type(name: "Mutation") { fields { name } } }'}),
+    ("gq.graphql.query", {"query": "{ count __schema { mutationType { fields { name } } } }"}),
+    ("gq.graphql.query", {"query": "{ viewer { query { __schema { types { name } } } } }"}),
+    ("gq.graphql.query", {"query": "{ serch { id } }"}),
+    ("gq.graphql.mutate", {"query": "mutation { notes }"}),
+    ("gq.query.viewer", {"select": "{ query { serch } }"}),
+    ("gq.query.viewer", {"select": "{ query { __schema { types { name } } } }"}),
+]
+
+
+@pytest.mark.parametrize("denied", [{"pattern": "gq.mutation.*"}, {"pattern": "gq.*.note"}, {"effect": "write"}])
+def test_80_the_schema_of_a_graph_says_nothing_of_a_denied_field(
+    daemon: Daemon, graph: Service, denied: dict[str, str]
+) -> None:
+    """Defence: `hidden_fields` in `graphql/raw_documents.py`: descriptions, hints and introspection leave it out."""
+    given = [{"pattern": "gq.**", **denied}, {"pattern": "gq.query.search"}]
+    made = [daemon.post("/v1/policies", {"action": "deny", **one}).json["id"] for one in given]
+    try:
+        for path, arguments in DESCRIBING:
+            code = f"return await tools.{path}({json.dumps(arguments)}).catch(e => [e.message, e.hint, e.details])"
+            body = {"code": code, "typecheck": "off", "wait": 60}
+            told = json.dumps(daemon.post("/v1/executions", body, role="agent").json["result"])
+            words = json.dumps(arguments)
+            assert not [one for one in ("note(", "note,", "note'", '"note"', "search") if one in told], (words, told)
+        shown = daemon.execute('return await tools.gq.graphql.type({name: "Query"})')["result"]
+        assert "count: Int!" in shown and "viewer: Viewer" in shown
+    finally:
+        for one in made:
+            daemon.request("DELETE", f"/v1/policies/{one}")
+    assert "note(" in daemon.execute('return await tools.gq.graphql.type({name: "Mutation"})')["result"]
+    introspected = daemon.execute('return await tools.gq.graphql.query({query: "{ __schema { types { name } } }"})')
+    assert "Mutation" in json.dumps(introspected["result"])
 
 
 def test_88_a_document_is_asked_about_by_the_names_of_its_fields(

@@ -142,3 +142,11 @@ async def test_an_error_of_the_disk_reaches_everyone_who_waits(tmp_path: Path, m
     assert log.add(ONE) is None
     log.close()
     assert (tmp_path / "starts").exists()
+
+
+def test_a_log_that_a_full_disk_refuses_leaves_no_file_open() -> None:
+    before = set(Path("/proc/self/fd").iterdir())
+    for _ in range(3):
+        with pytest.raises(OSError, match="No space left"):
+            StartLog(Path("/dev/full"))
+    assert set(Path("/proc/self/fd").iterdir()) == before

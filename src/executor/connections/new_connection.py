@@ -29,6 +29,7 @@ from executor.storage.identity import tenancy
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 MAX_PLACEMENTS = 20
+VARIABLE = "environment"  # where the credential of a command goes
 
 Owner = Literal["actor", "workspace"]
 
@@ -79,7 +80,7 @@ def choose_way(ways: Sequence[Needed], name: str, namespace: str) -> Needed:
 
 
 def scheme_of(placements: Sequence[Placement]) -> Scheme:
-    if all(one["in"] == "environment" for one in placements):
+    if all(one["in"] == VARIABLE for one in placements):
         return "environment"
     if len(placements) == 1:
         template = placements[0]["template"]
@@ -142,15 +143,21 @@ def check_name(name: str) -> None:
 
 
 def check_permitted(c: Database, source: Source, offer: Offer, by: Actor) -> None:
-    """In a job. Members fill in what the source or an administrator has named, with values of their own."""
-    if by.may("administer"):
-        return
-    if offer.secrets:
-        raise refusal_of("using a stored secret")
-    named = {key_of(one) for made in connections.of_source(c, source.id) if not made.actor_id
-             for one in made.options.get("placements", ())}  # fmt: skip
-    if any(key_of(one) not in named for one in offer.placements):
-        raise refusal_of("saying by hand where a credential goes")
+    """In a job. Members fill in what the source or an administrator has named, with values of their own.
+
+    A variable is the operator's to name: there is always one more that makes some program run what it says.
+    """
+    made = {key_of(one) for made in connections.of_source(c, source.id) if not made.actor_id
+            for one in made.options.get("placements", ())}  # fmt: skip
+    unnamed = [one for one in offer.placements if key_of(one) not in made]
+    if not by.may("administer"):
+        if offer.secrets:
+            raise refusal_of("using a stored secret")
+        if unnamed:
+            raise refusal_of("saying by hand where a credential goes")
+    variables = {name for name, _ in source.known_keys.get("environment") or ()}
+    if not by.may("operate") and any(one["in"] == VARIABLE and one["name"] not in variables for one in unnamed):
+        raise refusal_of("running a command")
 
 
 def key_of(placement: Placement) -> tuple[str, str]:

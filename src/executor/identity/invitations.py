@@ -8,11 +8,11 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, NotFound, Unauthorized
 from executor.identity import sessions
-from executor.identity.members import refuse_above
+from executor.identity.members import RANKS, refuse_above
 from executor.identity.new_token import INVITATION, digest, mint
 from executor.model.identity.access import Invitation
 from executor.model.identity.actor import Account, Actor
-from executor.model.identity.permissions import Role
+from executor.model.identity.permissions import ROLES, Role
 from executor.model.ids import new_id, now_ms
 from executor.storage.database import Database
 from executor.storage.executions import events
@@ -71,6 +71,7 @@ async def accept(
         used = invitations.use(c, digest(token), at)
         if used is None:
             raise Unauthorized("this invitation is unknown, was used or has expired", hint="ask for a new one")
+        refuse_departed(c, used)
         account = (members.account(c, signed_in.account_id) if signed_in else None) or _new(c, name, used)
         if members.get(c, used.organization_id, account.id) is not None:
             raise Conflict("you are already a member", hint="someone else can use the invitation")
@@ -79,6 +80,16 @@ async def accept(
         return _enter(c, used, account, agent=agent, address=address, at=at)
 
     return await database.write(write)
+
+
+def refuse_departed(c: Connection, used: Invitation) -> None:
+    """Its creator must still be allowed to create it: else it would be their way back after they were removed."""
+    for workspace_id in workspaces.ids(c, used.organization_id):
+        if (creator := tenancy.actor(c, workspace_id, used.created_by)) is not None:
+            role = tenancy.role(c, workspace_id, creator.account_id)
+            if role and "manage" in ROLES[role] and RANKS.index(role) >= RANKS.index(used.role):
+                return
+    raise Unauthorized("the person who created this invitation may no longer invite", hint="ask for a new one")
 
 
 def _new(c: Connection, name: str, used: Invitation) -> Account:

@@ -41,6 +41,8 @@ async def change(database: Database, local: Tenancy, by: Actor, account_id: str,
         before = _touchable(c, local, by, organization_id, account_id, leaves_owner=role == "owner")
         if before.role != role:
             members.change(c, organization_id, account_id, role)
+            if before.role == "owner":
+                browser_sessions.forget_links_of_members(c, organization_id)
             data = {"accountId": account_id, "role": role, "before": before.role}
             events.append(c, by.workspace_id, "member.changed", data, by=by)
         return Member(before.account, role, before.created_at)
@@ -61,6 +63,8 @@ async def remove(database: Database, local: Tenancy, by: Actor, account_id: str)
             for actor_id in members.actors_of(c, workspace_id, account_id):
                 api_keys.revoke_of_actor(c, workspace_id, actor_id, at)
             browser_sessions.close_in_workspace(c, workspace_id, account_id, at)
+        if before.role == "owner":
+            browser_sessions.forget_links_of_members(c, organization_id)
         data = {"accountId": account_id, "role": before.role, "name": before.account.name}
         events.append(c, by.workspace_id, "member.removed", data, by=by)
         return before

@@ -24,6 +24,7 @@ MAX_PATTERN = 200
 MAX_SUBJECT = 10_000
 MAX_CONDITIONS = 20
 MAX_VALUE = 4_000
+MAX_NUMBER = 100  # characters of a text that may be a number
 MISSING: Any = object()
 
 
@@ -73,10 +74,23 @@ def holds(condition: Condition, arguments: Mapping[str, Any]) -> bool | None:
 
 
 def equals(found: Any, wanted: Any) -> bool | None:
-    """`5` and `"5"` are in doubt: in an address they are the same, and many services take one for the other."""
+    """`5` and `"5"` are in doubt: in an address they are the same, and many services take one for the other. So is a
+    list or an object in place of a single value: a form sends `[5, 6]` as `id=5&id=6`, and `{"id": 5}` as `id=5`."""
     if same(found, wanted):
         return True
-    return None if kind_of(found) != kind_of(wanted) and text_of(found) == text_of(wanted) else False
+    if kind_of(found) == kind_of(wanted):
+        return False
+    if isinstance(found, Mapping | list | tuple) or text_of(found) == text_of(wanted):
+        return None
+    return None if is_number(wanted) and number_in(found) == wanted else False
+
+
+def number_in(value: Any) -> float | None:
+    """`"05"`, `" 5"` and `"5.0"` are 5 to a service that expects a number."""
+    try:
+        return float(value) if isinstance(value, str) and len(value) <= MAX_NUMBER else None
+    except ValueError:
+        return None
 
 
 def kind_of(value: Any) -> str:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import shutil
 from dataclasses import replace
+from functools import partial
 from weakref import WeakValueDictionary
 
 from sqlalchemy.engine import Connection
 
 from executor.errors import Conflict, ExecutorError, NotFound, SessionFailed
+from executor.model.event import Announcement
 from executor.model.identity.actor import Actor
 from executor.model.ids import new_id, now_ms
 from executor.model.sessions.session import Process, Session
@@ -35,9 +37,12 @@ from executor.sessions.transcripts.transcript import Transcript
 from executor.sessions.unix_users import remove_files
 from executor.storage.database import Database
 from executor.storage.executions import events
+from executor.storage.executions.events import By
+from executor.storage.identity.revocations import find_revocation
 from executor.storage.sessions import messages, sessions, tasks
 
 logger = logging.getLogger(__name__)
+LOSSES = ("member.changed", "member.removed", "agent.revoked")  # after which a session may have to end
 
 
 class Sessions:
@@ -84,7 +89,27 @@ class Sessions:
                 raise Conflict(f"session {session_id} is already stopped", hint="there is nothing to stop")
             return await self._stop(session, f"stopped by {by.name}" + (f": {reason}" if reason else ""), by)
 
-    async def _stop(self, session: Session, why: str, by: Actor) -> Session:
+    def on_announcement(self, announcement: Announcement) -> None:
+        if announcement.type in LOSSES:
+            self.on_gap()
+
+    def on_gap(self) -> None:
+        """Someone may do less than before: what runs for those who may no longer run code ends."""
+        if self._runners:
+            ending = asyncio.create_task(self._end_revoked())
+            self._parts.work.add(ending)
+            ending.add_done_callback(self._parts.work.discard)
+
+    async def _end_revoked(self) -> None:
+        for runner in list(self._runners.values()):
+            workspace_id, session_id = runner.session.workspace_id, runner.session.id
+            async with self._locks.of(session_id):
+                look_up = partial(look_up_access, workspace_id=workspace_id, session_id=session_id)
+                session, why = await self._database.read(look_up)
+                if session is not None and session.status != "stopped" and why:
+                    await self._stop(session, f"access was revoked: {why}", None)
+
+    async def _stop(self, session: Session, why: str, by: By) -> Session:
         """Written down first, so that nothing new begins."""
         runner = await self._runner_of(session)
         queued = await self._database.read(lambda c: tasks.of_session(c, session.id, statuses=("queued",)))
@@ -98,7 +123,8 @@ class Sessions:
 
         await runner.transcript.record([task_record(task, "cancelled") for task in queued], job)
         await runner.close(why)
-        return self._show(await find(self._database, by, session.id), session.id)
+        now = await self._database.read(lambda c: sessions.get(c, session.workspace_id, session.id))
+        return self._show(now, session.id)
 
     async def resume(self, by: Actor, session_id: str) -> Session:
         """A session that was stopped or archived takes prompts again."""
@@ -278,3 +304,9 @@ class Sessions:
             raise NotFound(f"there is no session {session_id!r}", hint="see `executor sessions list`")
         self.transcripts.show(changed)
         return changed
+
+
+def look_up_access(c: Connection, workspace_id: str, session_id: str) -> tuple[Session | None, str]:
+    """A session, and why its agent may no longer run code; empty if it may."""
+    found = sessions.get(c, workspace_id, session_id)
+    return found, find_revocation(c, workspace_id, found.agent_id, "") if found is not None else ""

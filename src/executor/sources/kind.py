@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import field
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +19,9 @@ from executor.sources.source_request import SourceRequest
 RESERVED = frozenset({"agent", "discover", "describe", "executor", "tools"})
 # `reason` of a DocumentInvalid that a probe raises: it is of this kind by its own word, and broken.
 DAMAGED = "damaged"
+# Whether an operation of a source, with this effect, is kept from the actor of a call: then nothing describes it.
+Hides = Callable[[str, Effect], bool]
+HIDES: ContextVar[Hides | None] = ContextVar("executor_hides", default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,12 @@ class StartLog:
         """Makes the file as long as it gets, so that a sync has only bytes to wait for."""
         self._path = path
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.write(self._file, bytes(SIZE))
-        os.fsync(self._file)
+        try:
+            os.write(self._file, bytes(SIZE))
+            os.fsync(self._file)
+        except OSError:  # the disk is full
+            os.close(self._file)
+            raise
         self._round = os.urandom(8)
         self._end = 0
         self._needed = 0  # records whose executions are not committed yet

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import secrets as random
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -136,10 +136,10 @@ class CodeFlow:
         kept = await self._unseal(flow)
         terms = new_connection.unpack_terms(kept["terms"])
         code = self._code(terms, callback.query)
-        by = Actor(flow.actor_id, flow.workspace_id, "human", kept["actor"], via="browser", address=callback.address)
-        return await self._exchange(flow, terms, code, kept["verifier"], by)
+        await self._database.read(lambda c: starter(c, flow, terms, callback))  # before the code is sent anywhere
+        return await self._exchange(flow, terms, code, kept["verifier"], callback)
 
-    async def _exchange(self, flow: FlowRow, terms: Terms, code: str, verifier: str, by: Actor) -> Connected:
+    async def _exchange(self, flow: FlowRow, terms: Terms, code: str, verifier: str, callback: Callback) -> Connected:
         client = await self._clients.by_id(flow.workspace_id, terms.client_row)
         if client is None:
             raise OAuthFailed("the OAuth client was removed", hint=token_endpoint.AGAIN)
@@ -156,10 +156,13 @@ class CodeFlow:
             if error.details.get("error") == "invalid_client":
                 await self._clients.forget(flow.workspace_id, client)
             raise
-        done = await self._database.write(
-            lambda c: new_connection.save(c, self._sealing, flow.workspace_id, terms, granted, by=by)
-        )
-        return Connected(done.connection, done.source, by, flow.interaction_id, done.granted)
+
+        def job(c: Database_) -> Connected:
+            by = starter(c, flow, terms, callback)
+            return new_connection.save(c, self._sealing, flow.workspace_id, terms, granted, by=by)
+
+        done = await self._database.write(job)
+        return Connected(done.connection, done.source, done.by, flow.interaction_id, done.granted)
 
     def _code(self, terms: Terms, query: Mapping[str, str]) -> str:
         """The code, from the server that was asked and no other (RFC 9207); or the server's own error."""
@@ -217,6 +220,13 @@ class CodeFlow:
         return dict(
             await self._database.read(lambda c: sealing.unseal(c, self._sealing, flow.key_id, flow.sealed, context))
         )
+
+
+def starter(c: Database_, flow: FlowRow, terms: Terms, callback: Callback) -> Actor:
+    """In a job. The browser that comes back shows no other credential: what its person may do is looked up."""
+    by = new_connection.starter_of(c, flow.workspace_id, flow.actor_id)
+    new_connection.check_permitted(c, flow.workspace_id, terms, by)
+    return replace(by, via="browser", address=callback.address)
 
 
 def is_from(server: Server, issuer: str) -> bool:

@@ -17,9 +17,10 @@ from executor.connections.oauth.token_endpoint import Client, Endpoint, Tokens
 from executor.connections.resolution import WAY, ways_of
 from executor.connections.schemes import BEARER, Needed
 from executor.dataclass import dataclass
-from executor.errors import NotFound
+from executor.errors import Forbidden, NotFound, OAuthFailed
 from executor.model.credentials import Connection
 from executor.model.identity.actor import Actor
+from executor.model.identity.permissions import lacking, require
 from executor.model.ids import new_id, now_ms
 from executor.model.source import Source
 from executor.secrets.sealing import Sealing
@@ -27,6 +28,7 @@ from executor.storage.catalog import sources
 from executor.storage.credentials import connections
 from executor.storage.credentials.connections import Grant
 from executor.storage.executions import events
+from executor.storage.identity import tenancy
 
 OAUTH = "oauth"  # in a connection's options: how its grant is renewed
 
@@ -98,8 +100,30 @@ class Connected:
     granted: tuple[str, ...] = field(default=())
 
 
+def starter_of(c: Database, workspace_id: str, actor_id: str) -> Actor:
+    """Who started a login, with what they may do now. Raises OAuthFailed if they are no longer a member."""
+    known = tenancy.actor(c, workspace_id, actor_id)
+    by = tenancy.human(c, workspace_id, known.account_id, create=False) if known is not None else None
+    if by is None:
+        raise OAuthFailed("the person who started this login is no longer a member", hint="someone else can log in")
+    return by
+
+
+def check_permitted(c: Database, workspace_id: str, terms: Terms, by: Actor) -> None:
+    """In a job. A login takes minutes, in which a role may be taken away. Raises OAuthFailed."""
+    try:
+        if not by.may("connect"):
+            raise lacking("connect", "connecting")
+        if not terms.actor_id:
+            require(by, "sharing a connection with the workspace")
+        new_connection.check_owner(c, workspace_id, terms.actor_id, by)
+    except Forbidden as error:
+        raise OAuthFailed(error.message, hint=error.hint) from error
+
+
 def save(c: Database, sealing: Sealing, workspace_id: str, terms: Terms, tokens: Tokens, *, by: Actor) -> Connected:
     """In a writing job. A new consent replaces the grant; what was approved with the old one needs approval again."""
+    check_permitted(c, workspace_id, terms, by)
     source = sources.get(c, workspace_id, terms.source_id)
     if source is None:
         raise NotFound("the source was removed in the meantime", hint="add it again, then log in")

@@ -121,7 +121,9 @@ def sessions_of(executor: Executor) -> Sessions:
     )
     unix_users = UnixUsers(dict(settings.session_unix_users), executor.tenancy.account.id)
     creation = Creation(database, executor.policies, settings, launcher, checkouts, folders, unix_users, clones)
-    return Sessions(database, parts, launcher, checkouts, creation, folders, configured, clones)
+    found = Sessions(database, parts, launcher, checkouts, creation, folders, configured, clones)
+    executor.feed.listen(found.on_announcement, found.on_gap)
+    return found
 
 
 def clone_terms(settings: Settings) -> CloneTerms:

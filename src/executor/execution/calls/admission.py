@@ -33,6 +33,7 @@ from executor.model.tool import Tool
 from executor.policy.decide import Subject, decide
 from executor.policy.visibility import Visibility
 from executor.runtime.protocol import Proposal
+from executor.sources.kind import HIDES, Hides
 from executor.storage.executions.permits import Decisions
 
 
@@ -103,6 +104,7 @@ class Admissions:
             decision = await self.decide(execution, tool, arguments)
             if decision.action == "deny":
                 raise denied_by_policy(tool.path, decision.reason)
+            HIDES.set(await self.hidden_from(execution, tool))
             with reading_files(self._files, execution):
                 await self.check(tool, arguments, execution.language)
         except ToolError as error:
@@ -167,6 +169,17 @@ class Admissions:
         tool = await self._catalog.tool(source.workspace_id, part.path)
         version = tool.schema_digest if tool is not None else ""
         return replace(part, schema_digest=version, destination=await self._bindings.destination(source))
+
+    async def hidden_from(self, execution: Execution, tool: Tool) -> Hides | None:
+        """Which operations are not described to an actor who writes documents of their own; None where all are."""
+        if "type" not in tool.known_keys:
+            return None
+        ids = (execution.workspace_id, execution.actor_id, execution.toolkit_id)
+        visibility = await self._policies.visibility(*ids)
+        if visibility is None:
+            return None
+        fields = (await self._catalog.operations(await self._catalog.source_of(tool))).fields
+        return lambda name, effect: visibility.hides(fields.get(name) or f"{tool.namespace}.{name}", effect)
 
     async def denial(self, execution: Execution, call: Call, tool: Tool) -> ToolError | None:
         """Why the policies in force refuse the call, whatever was decided about it before."""

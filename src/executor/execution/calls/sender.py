@@ -31,6 +31,7 @@ from executor.model.tool import Tool
 from executor.network.departure import check_departure
 from executor.network.files import FILES
 from executor.network.strangers import only_public
+from executor.sources.kind import HIDES
 from executor.storage.database import Database
 from executor.storage.executions import interactions
 
@@ -147,6 +148,7 @@ class CallSender:
             await call_credential.equip(source, tool, execution.actor_id, journalled_with=mark)
         if (listener := LISTENER.get()) is not None:
             listener.secrets = call_credential.values
+        HIDES.set(await self._admissions.hidden_from(execution, tool))
         FILES.set(CallFiles(self._store_for(execution), execution, call.seq, call.path, call_credential.values))
         key = key_of(call)
         following = partial(

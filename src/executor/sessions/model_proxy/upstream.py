@@ -43,7 +43,10 @@ class Upstreams:
     async def send(
         self, provider: ModelProvider, method: str, target: str, headers: Pairs, body: bytes
     ) -> aiohttp.ClientResponse:
-        """The response once its headers are there. The caller reads and closes it."""
+        """The response once its headers are there. The caller reads and closes it.
+
+        What costs is a POST, which aiohttp never sends again.
+        """
         session = self._sessions.get(provider) or await self._open(provider)
         url = URL(self.known[provider].base + target.removeprefix(BASE_PATHS[provider]), encoded=True)
         return await session.request(method, url, headers=headers, data=body or None, allow_redirects=False)
@@ -58,7 +61,6 @@ class Upstreams:
             timeout=aiohttp.ClientTimeout(TOTAL_SECONDS, sock_connect=CONNECT_SECONDS, sock_read=SILENT_SECONDS),
             trust_env=False,
         )
-        session._retry_connection = False  # a request that costs is never sent twice
         existing = self._sessions.setdefault(provider, session)
         if existing is not session:
             await session.close()

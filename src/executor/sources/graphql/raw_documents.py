@@ -8,7 +8,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from graphql import GraphQLError, GraphQLSchema, parse, print_ast, print_type, specified_rules, validate
+from graphql import (
+    GraphQLError,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    parse,
+    print_ast,
+    print_type,
+    specified_rules,
+    validate,
+)
 from graphql.language import ast
 from graphql.pyutils import suggestion_list
 from graphql.validation import KnownDirectivesRule, OverlappingFieldsCanBeMergedRule
@@ -17,9 +27,10 @@ from executor.errors import ToolError
 from executor.model.tool import Tool
 from executor.sources.graphql.pagination.selections import Unfit, complete_selection
 from executor.sources.graphql.request import Body, call_of
-from executor.sources.graphql.roots import root_calls
+from executor.sources.graphql.roots import ABOUT_TYPES, root_calls
 from executor.sources.graphql.storage_format import binding_of
-from executor.sources.kind import Part
+from executor.sources.graphql.tools import effect
+from executor.sources.kind import HIDES, Part
 
 MAX_CHARACTERS = 100_000
 MAX_TOKENS = 5_000
@@ -29,6 +40,7 @@ MAX_PROBLEMS = 5
 # Comparing every field with every other costs too much on a hostile document, and services know directives of their
 # own: both are theirs to judge.
 RULES = tuple(rule for rule in specified_rules if rule not in (OverlappingFieldsCanBeMergedRule, KnownDirectivesRule))
+_SUGGESTION = re.compile(r"\s*Did you mean [^?]*\?")
 SELECT_HINT = "write it like `{ id author { login } }`"
 
 
@@ -154,6 +166,10 @@ def check(tool: Tool, document: ast.DocumentNode, schema: GraphQLSchema, argumen
     except RecursionError as error:
         raise refusal_of(tool, argument, "its fragments are nested too deeply") from error
     found = [error.message[:300] for error in errors if "Too many validation errors" not in error.message]
+    if hidden_fields(schema, schema.query_type) or hidden_fields(schema, schema.mutation_type):
+        found = [_SUGGESTION.sub("", one) for one in found]
+        if not found and any(part.operation in ABOUT_TYPES.values() for part in root_calls(document, schema, {})):
+            raise introspection_denied(tool)
     if found:
         raise refusal_of(tool, argument, *found, hint=fields_hint(tool, found[0], schema))
 
@@ -161,7 +177,9 @@ def check(tool: Tool, document: ast.DocumentNode, schema: GraphQLSchema, argumen
 def fields_hint(tool: Tool, message: str, schema: GraphQLSchema) -> str:
     found = re.search(r"on type '(\w+)'|type '\W*(\w+)\W*' must have a selection", message)
     name = (found[1] or found[2]) if found else ""
-    fields = list(getattr(schema.get_type(name), "fields", {})) if name else []
+    named = schema.get_type(name) if name else None
+    hidden = hidden_fields(schema, named)
+    fields = [one for one in getattr(named, "fields", {}) if one not in hidden]
     where = f"tools.{tool.namespace}.graphql.type({{name: {name or 'Query'!r}}}) shows what is available"
     more = " …" if len(fields) > 40 else ""
     return f"{name} has: {', '.join(fields[:40])}{more}" if fields else where
@@ -174,7 +192,39 @@ def description_of(tool: Tool, schema: GraphQLSchema, name: str) -> str:
         close = suggestion_list(name[:100], list(schema.type_map))[:5]
         hint = f"nearest: {', '.join(close)}" if close else "start with Query or Mutation"
         raise refusal_of(tool, "name", f"there is no type {name[:100]!r}", hint=hint)
-    return print_type(named)
+    return print_type(without_hidden(schema, named))
+
+
+def hidden_fields(schema: GraphQLSchema, named: GraphQLNamedType | None) -> set[str]:
+    """Of a root type, the fields that are denied to the actor of the call: they are described nowhere."""
+    hides, operation = HIDES.get(), "query" if named is schema.query_type else "mutation"
+    if (
+        hides is None
+        or not isinstance(named, GraphQLObjectType)
+        or named
+        not in (
+            schema.query_type,
+            schema.mutation_type,
+        )
+    ):
+        return set()
+    return {name for name in named.fields if hides(f"{operation}.{name}", effect(operation, name))}
+
+
+def without_hidden(schema: GraphQLSchema, named: GraphQLNamedType) -> GraphQLNamedType:
+    hidden = hidden_fields(schema, named)
+    if not hidden or not isinstance(named, GraphQLObjectType):
+        return named
+    kept = {name: one for name, one in named.fields.items() if name not in hidden}
+    return GraphQLObjectType(named.name, kept, description=named.description)
+
+
+def introspection_denied(tool: Tool) -> ToolError:
+    return ToolError(
+        "denied",
+        f"{tool.path} can't introspect: some fields of {tool.namespace} are denied to you",
+        hint=f"tools.{tool.namespace}.graphql.type shows the types without them",
+    )
 
 
 def refusal_of(tool: Tool, argument: str, *messages: str, hint: str = "") -> ToolError:

@@ -11,6 +11,7 @@ from executor.model.identity.access import BrowserSession
 from executor.model.ids import new_id
 from executor.storage.rows import RowMapper
 from executor.storage.tables.access import browser_sessions, sign_in_links
+from executor.storage.tables.core import members
 
 _rows = RowMapper(BrowserSession)
 
@@ -49,6 +50,12 @@ def close_in_workspace(c: Connection, workspace_id: str, account_id: str, at: in
     c.execute(sa.update(browser_sessions).where(*theirs, still_open).values(revoked_at=at))
     links = (sign_in_links.c.workspace_id == workspace_id, sign_in_links.c.account_id == account_id)
     c.execute(sa.delete(sign_in_links).where(*links))
+
+
+def forget_links_of_members(c: Connection, organization_id: str) -> None:
+    """When an owner is one no more: they may have created links for anyone, and who created a link is not kept."""
+    everyone = sa.select(members.c.account_id).where(members.c.organization_id == organization_id)
+    c.execute(sa.delete(sign_in_links).where(sign_in_links.c.account_id.in_(everyone)))
 
 
 def touch(c: Connection, workspace_id: str, session_id: str, at: int) -> None:

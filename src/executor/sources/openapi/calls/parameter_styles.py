@@ -191,6 +191,10 @@ def header_value(parameter: ParameterBinding, value: Any) -> str:
         raise refusal_of(
             f"the header {parameter['name']!r} can't contain control characters", f"/{parameter['argument']}"
         )
+    if plain != plain.strip(" \t"):  # services read it without, so policies would judge another text
+        raise refusal_of(
+            f"the header {parameter['name']!r} can't begin or end with white space", f"/{parameter['argument']}"
+        )
     return plain
 
 
