@@ -72,10 +72,10 @@ class Prepared:
     def __call__(self, c: Connection, values: Values | Sequence[Values]) -> Found:
         dialect = c.dialect.name
         sql, order, take = self._compiled.get(dialect) or self._compile(c)
-        is_one = isinstance(values, dict) or isinstance(values, Mapping)  # the first one is quick, and nearly all are
         if order is None:
-            return c.exec_driver_sql(sql, dict(values) if is_one else [dict(v) for v in values])
-        parameters: Parameters = take(values) if is_one else [*map(take, values)]
+            return c.exec_driver_sql(sql, dict(values) if isinstance(values, Mapping) else [dict(v) for v in values])
+        # The abstract class alone would take long to say so of a `dict`.
+        parameters: Parameters = take(values) if isinstance(values, (dict, Mapping)) else [*map(take, values)]
         if dialect != "sqlite" or c.dispatch.before_cursor_execute:  # someone wants to see the statements
             return c.exec_driver_sql(sql, parameters)
         return self._run(c, sql, parameters)

@@ -16,7 +16,6 @@ from executor.model.execution import Call, Execution
 from executor.model.ids import now_ms
 from executor.runtime.protocol import Answer
 
-
 _NAMES = [field.name for field in fields(Call)]
 _PLACES = {name: place for place, name in enumerate(_NAMES)}
 _values = attrgetter(*_NAMES)
