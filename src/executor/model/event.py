@@ -46,6 +46,9 @@ class Announcement:
     type: str
 
 
+# Only followers care for these: they decide nothing that anyone remembers.
+QUIET = ("call.", "execution.log")
+
 # Announced, and no event: an execution waits for a process that runs it.
 QUEUED = "execution.queued"
 

@@ -13,12 +13,12 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from executor import __version__
-from executor.network.client import Attempt, Outgoing
+from executor.network.client import SAFE_METHODS, Attempt, Outgoing
 from executor.network.decompression import ACCEPT_ENCODING
 from executor.network.departure import check_departure
 from executor.network.files import FILES, Upload
 
-HEADERS = {"User-Agent": f"executor/{__version__}", "Accept-Encoding": ACCEPT_ENCODING}
+HEADERS = CIMultiDict({"User-Agent": f"executor/{__version__}", "Accept-Encoding": ACCEPT_ENCODING})
 # aiohttp would call an absent body `application/octet-stream`, which strict services refuse.
 NOT_GUESSED = ("Content-Type",)
 ATTEMPT: ContextVar[Attempt] = ContextVar("executor_attempt")
@@ -33,12 +33,14 @@ async def open_response(
     connector: aiohttp.TCPConnector, timeout: aiohttp.ClientTimeout, outgoing: Outgoing, url: URL, seconds: float
 ) -> aiohttp.ClientResponse:
     """The response with its status and headers. Leaving it gives the connection back, or closes it."""
-    headers, data = CIMultiDict(HEADERS), outgoing.body
+    headers, data = HEADERS.copy(), outgoing.body
     headers.update(outgoing.headers)
     if isinstance(data, Upload):
         headers["Content-Length"] = str(data.size)
     content = sending(data, seconds) if isinstance(data, Upload) else data
-    made = Request(outgoing.method, url, headers=headers, skip_auto_headers=NOT_GUESSED, data=content)
+    guessed = data is None and outgoing.method in SAFE_METHODS  # then there is nothing to guess, which is quicker
+    skipped = None if guessed else NOT_GUESSED
+    made = Request(outgoing.method, url, headers=headers, skip_auto_headers=skipped, data=content)
     try:
         return await read_head(made, await connect(connector, made, timeout))
     except aiohttp.ClientError:

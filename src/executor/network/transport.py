@@ -149,13 +149,15 @@ async def read_stream(response: aiohttp.ClientResponse, bounds: Bounds, reserve:
 
 async def read_body(response: aiohttp.ClientResponse, limit: int, reserve: Reserve) -> bytes:
     """An answer that says beforehand that it is too large is not read at all."""
-    inflater = Inflater(response.headers.get("Content-Encoding", ""), limit)
-    declared = response.content_length if inflater.is_plain else None
+    encoding = response.headers.get("Content-Encoding", "")
+    inflater = Inflater(encoding, limit) if encoding else None
+    declared = response.content_length if inflater is None or inflater.is_plain else None
     if declared is not None:
         if declared > limit:
             raise too_large(response, limit)
         await reserve.fit(declared, declared)
         return await response.read()
+    inflater = inflater or Inflater(encoding, limit)
     async for chunk in response.content.iter_any():
         await reserve.fit(inflater.size + len(chunk), limit)
         if not inflater.feed(chunk):

@@ -7,6 +7,7 @@ before it builds these values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 from executor.dataclass import dataclass
@@ -78,6 +79,14 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """Give the place back, at any time; a step still running is aborted. Never raises."""
+
+
+@runtime_checkable
+class BatchingSandbox(Sandbox, Protocol):
+    """One that is given several answers at once, which costs less than one after the other."""
+
+    async def answer_all(self, answers: Sequence[Answer]) -> list[Step | Exception]:
+        """What `answer` would return or raise for each."""
 
 
 class Runtime(Protocol):

@@ -13,12 +13,17 @@ MAX_PAIRS = 50_000
 ENDLESS = 10**12
 SAME_VALUE = ("allOf", "anyOf", "oneOf")
 SAME_VALUE_ONE = ("not", "if", "then", "else", "propertyNames", "unevaluatedProperties", "unevaluatedItems")
+# Without any of these, each part of a value is held against one schema at most.
+BRANCHING = frozenset(
+    {*SAME_VALUE, *SAME_VALUE_ONE, "$ref", "$dynamicRef", "contains", "patternProperties", "dependentSchemas"}
+)
 
 
 class ValidationCost:
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._definitions = schema.get("$defs", {})
+        self.is_plain = not may_branch(schema)
 
     def steps(self, value: Any) -> int:
         """How many times some schema is held against some part of the value, at most; ENDLESS if that is not clear."""
@@ -64,3 +69,17 @@ class ValidationCost:
             elif "additionalProperties" in schema:
                 yield schema["additionalProperties"], one
             yield from ((part, one) for part in (schema.get("patternProperties") or {}).values())
+
+
+def may_branch(schema: Any) -> bool:
+    """Whether a word that may hold one part of a value against several schemas occurs, wherever and as whatever."""
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if not BRANCHING.isdisjoint(one):
+                return True
+            waiting.extend(one.values())
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return False

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection
 
 KEPT = 200
 _known: OrderedDict[str, None] = OrderedDict()
 _lock = threading.Lock()
 
 
-def remember(values: Iterable[str]) -> None:
+def remember(values: Collection[str]) -> None:
+    if not values:
+        return
     with _lock:
         for value in values:
             _known[value] = None

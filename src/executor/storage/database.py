@@ -288,7 +288,7 @@ class Database:
 
     def _note_damage(self, outcomes: list[tuple[Queued, Any, BaseException | None]]) -> None:
         for _, _, error in outcomes:
-            if isinstance(error, StorageDamaged | DatabaseOutdated):
+            if error is not None and isinstance(error, StorageDamaged | DatabaseOutdated):
                 self.damage = error
 
     def _finish(self, outcomes: list[tuple[Queued, Any, BaseException | None]], events: list[Announcement]) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from executor.errors import StorageError
-from executor.model.event import Announcement, Batch, Event
+from executor.model.event import QUIET, Announcement, Batch, Event
 from executor.storage.database import Database
 from executor.storage.executions import events
 
@@ -42,7 +42,8 @@ class Feed:
         database.on_events = self._publish
 
     def listen(self, listener: Callable[[Announcement], None], on_gap: Callable[[], None] | None = None) -> None:
-        """Call `listener` for every committed event, in commit order, before the writer's own caller continues.
+        """Call `listener` for committed events, in commit order, before the writer's own caller continues: for all but
+        those that are QUIET.
 
         Where several processes share the database, what others committed comes a moment later, and may be missed: then
         `on_gap` is called, and everything that is remembered may be old. So it is when `listener` raises.
@@ -85,6 +86,8 @@ class Feed:
 
     def _deliver(self, committed: list[Announcement]) -> None:
         for announcement in committed:
+            if announcement.type.startswith(QUIET):
+                continue
             for listener, on_gap in self._listeners:
                 try:
                     listener(announcement)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from sqlalchemy.engine import Connection
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, Any]
 Parameters = tuple[Any, ...] | list[tuple[Any, ...]]
+Take = Callable[[Values], tuple[Any, ...]]
 
 
 class Found(Protocol):
@@ -64,19 +66,16 @@ class Prepared:
     def __init__(self, statement: Executable, *, columns: Sequence[str] | None = None) -> None:
         self._statement = statement
         self._columns = columns
-        self._compiled: dict[str, tuple[str, tuple[str, ...] | None]] = {}
+        self._compiled: dict[str, tuple[str, tuple[str, ...] | None, Take]] = {}
         self._row: Any = None  # a named tuple of what it selects
 
     def __call__(self, c: Connection, values: Values | Sequence[Values]) -> Found:
         dialect = c.dialect.name
-        sql, order = self._compiled.get(dialect) or self._compile(c)
+        sql, order, take = self._compiled.get(dialect) or self._compile(c)
         if order is None:
             return c.exec_driver_sql(sql, dict(values) if isinstance(values, Mapping) else [dict(v) for v in values])
-        parameters: Parameters
-        if isinstance(values, Mapping):
-            parameters = tuple([values[name] for name in order])
-        else:
-            parameters = [tuple([one[name] for name in order]) for one in values]
+        # The abstract class alone would take long to say so of a `dict`.
+        parameters: Parameters = take(values) if isinstance(values, (dict, Mapping)) else [*map(take, values)]
         if dialect != "sqlite" or c.dispatch.before_cursor_execute:  # someone wants to see the statements
             return c.exec_driver_sql(sql, parameters)
         return self._run(c, sql, parameters)
@@ -105,7 +104,7 @@ class Prepared:
         """
         pipeline: Pipeline | None = c.info.get("pipeline")
         if pipeline is not None:
-            sql, _ = self._compiled.get(c.dialect.name) or self._compile(c)
+            sql, *_ = self._compiled.get(c.dialect.name) or self._compile(c)
             pipeline.add(sql, values, check)
             return
         done = self(c, values)
@@ -116,18 +115,25 @@ class Prepared:
         """Many at once, each with its values in the order of `columns`."""
         if not rows:
             return
-        sql, order = self._compiled.get(c.dialect.name) or self._compile(c)
+        sql, order, _ = self._compiled.get(c.dialect.name) or self._compile(c)
         if order == self._columns:
             c.exec_driver_sql(sql, list(rows))
         else:
             self(c, [dict(zip(self._columns or (), row, strict=True)) for row in rows])
 
-    def _compile(self, c: Connection) -> tuple[str, tuple[str, ...] | None]:
+    def _compile(self, c: Connection) -> tuple[str, tuple[str, ...] | None, Take]:
         statement = cast(ClauseElement, self._statement)
         compiled = cast(SQLCompiler, statement.compile(dialect=c.dialect, column_keys=self._columns))
         order = tuple(compiled.positiontup or ()) if compiled.positional else None
-        self._compiled[c.dialect.name] = compiled.string, order
-        return compiled.string, order
+        self._compiled[c.dialect.name] = made = compiled.string, order, taking(order or ())
+        return made
+
+
+def taking(names: Sequence[str]) -> Take:
+    """The values of these names, as a tuple."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple([values[name] for name in names])
 
 
 def row_type(names: list[str]) -> Any:

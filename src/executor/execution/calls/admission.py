@@ -119,6 +119,12 @@ class Admissions:
         admission = await self._decided_before(execution, proposal, tool, arguments, decision)
         return replace(admission, route=route)
 
+    async def _decide_by_text(self, execution: Execution, tool: Tool, arguments: str) -> Decision:
+        """They are only read if the decision depends on them."""
+        in_force = await self._policies.within(execution.workspace_id, execution.toolkit_id)
+        known = in_force.decisions.get(execution.actor_id, tool, await self._source_of(tool))
+        return known or await self.decide(execution, tool, parse_arguments(arguments))
+
     async def decide(self, execution: Execution, tool: Tool, arguments: dict[str, Any]) -> Decision:
         """What is decided whatever the arguments are is remembered with the policies."""
         in_force = await self._policies.within(execution.workspace_id, execution.toolkit_id)
@@ -198,7 +204,7 @@ class Admissions:
             raise review_required(current)
         if execution.toolkit_id:
             await self._narrowing.check(execution, tool, parse_arguments(call.arguments))
-        decision = await self.decide(execution, tool, parse_arguments(call.arguments))
+        decision = await self._decide_by_text(execution, tool, call.arguments)
         if decision.action == "deny":
             raise denied_by_policy(tool.path, decision.reason)
         if binding is not None:

@@ -24,7 +24,7 @@ from executor.execution.typecheck import Ruling
 from executor.model.execution import Execution, Failure, Status
 from executor.model.ids import now_ms
 from executor.model.interaction import Interaction
-from executor.runtime.protocol import Answer, Log, Program, Proposal, Sandbox, Step
+from executor.runtime.protocol import Answer, BatchingSandbox, Log, Program, Proposal, Sandbox, Step
 from executor.telemetry import tracer
 from executor.telemetry.metrics import EXECUTION_SECONDS, EXECUTIONS, SANDBOX_WAIT
 
@@ -406,8 +406,10 @@ class Run:
         self.outcome = Outcome(self.execution, self._calls.pending, lines, self._diagnostics, kept)
 
 
-async def answer_all(sandbox: Sandbox, answers: Sequence[Answer]) -> list[Step | BaseException]:
+async def answer_all(sandbox: Sandbox, answers: Sequence[Answer]) -> Sequence[Step | BaseException]:
     """What comes of each. One answer, as code that makes one call after another gets, needs no task of its own."""
+    if len(answers) > 1 and isinstance(sandbox, BatchingSandbox):
+        return await sandbox.answer_all(answers)
     if len(answers) > 1:
         return await asyncio.gather(*(sandbox.answer(answer) for answer in answers), return_exceptions=True)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from executor.model.execution import Limits
 from executor.runtime.protocol import Answer, Program, Step
@@ -58,16 +58,36 @@ class PlacedSandbox(ABC):
         self._runtime.watch(self._place, limits.cpu_ms)
 
     async def answer(self, answer: Answer) -> Step:
-        if self._reader is None or self._program is None:
+        return await self._step(self._request(self._encode(answer)))
+
+    async def answer_all(self, answers: Sequence[Answer]) -> list[Step | Exception]:
+        requests = [self._encode(answer) for answer in answers]
+        if self._closed:
+            raise sandbox_lost("the sandbox is closed", innocent=True)
+        steps: list[Step | Exception] = []
+        for coming in self._place.request_all(requests):
+            try:
+                steps.append(await self._step(coming))
+            except Exception as error:  # noqa: BLE001 - each is raised by the caller, when it gets there
+                steps.append(error)
+        return steps
+
+    def _encode(self, answer: Answer) -> bytes:
+        if self._reader is None:
             raise ValueError("the sandbox has not been started")
         text = answer.value if answer.value is not None else answer.error
         if text is None:
             raise ValueError("an answer needs a value or an error")
-        answered = Answered(answer.clock_ms, answer.seq, answer.value is not None, text.encode("utf-8", "replace"))
+        data = text.encode("utf-8", "replace")
+        return frames.encode_answer(Answered(answer.clock_ms, answer.seq, answer.value is not None, data))
+
+    async def _step(self, coming: asyncio.Future[bytes]) -> Step:
+        """Of an answer that is on its way."""
         try:
-            return self._read(await self._ask(frames.encode_answer(answered)))
+            return self._read(self._decode(await coming))
         except Evicted:
-            self._runtime.turns.remember(self._program)
+            if self._program is not None:
+                self._runtime.turns.remember(self._program)
             await self.close()
             raise
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -24,6 +25,7 @@ START = ""
 PAGE = 1_000
 KEPT = 100
 FIELDS = ("workspace_id", "execution_id", "type", "at", "data", "actor_id", "origin")
+_fields = itemgetter(*FIELDS)
 _mine = chains.c.workspace_id == sa.bindparam("w")
 _read = Prepared(sa.select(chains.c.seal).where(_mine).with_for_update())
 _newest = sa.select(sa.func.max(events.c.id)).where(events.c.workspace_id == sa.bindparam("w")).scalar_subquery()
@@ -59,7 +61,7 @@ class Heads:
 
 def content(row: Any) -> bytes:
     """`data` goes in as the text that is stored, so that nothing depends on how JSON is written again."""
-    return orjson.dumps([row[name] for name in FIELDS])
+    return orjson.dumps(_fields(row))
 
 
 def seal(before: str, row: Any) -> str:

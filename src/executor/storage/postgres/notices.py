@@ -22,7 +22,7 @@ from typing import Any
 
 import orjson
 
-from executor.model.event import Announcement, Revocation
+from executor.model.event import QUIET, Announcement, Revocation
 from executor.storage.postgres.url import driver, parameters
 
 CHANNEL = "executor"
@@ -30,7 +30,6 @@ PAUSE = 0.015  # seconds between two notifications, in which announcements are c
 MOST_BYTES = 7_500  # of 8,000 that a notification may have
 PULSE_SECONDS = 1.0  # of silence, after which a process sends a notification without content
 SILENT_SECONDS = 5.0  # after which the connection is taken for cut
-QUIET = ("call.", "execution.log")  # whose followers only need to be woken
 
 logger = logging.getLogger(__name__)
 

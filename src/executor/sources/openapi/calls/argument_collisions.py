@@ -20,12 +20,15 @@ from executor.sources.openapi.storage_format import OpenApiBinding
 _SPLITTING = re.compile(r"[&;=#?%+\x00-\x1f\x7f-\x9f\u200b-\u200f\ufeff]")
 _BRACKETS = re.compile(r"[\[\].]+")
 
+_COMPOUND = (dict, list)
 Tokens = tuple[str, ...]
 
 
 def check_parameters(binding: OpenApiBinding, given: dict[str, Any]) -> None:
     """Raises ToolError for a query, cookie or matrix name that is taken."""
-    objects = [one for one in binding["parameters"] if isinstance(given.get(one["argument"]), dict | list)]
+    if not any(isinstance(value, _COMPOUND) for value in given.values()):
+        return
+    objects = [one for one in binding["parameters"] if isinstance(given.get(one["argument"]), _COMPOUND)]
     for parameter in objects:
         value, at = given[parameter["argument"]], f"/{parameter['argument']}"
         made = list(made_names(parameter, value, at))

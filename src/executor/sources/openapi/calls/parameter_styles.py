@@ -125,6 +125,8 @@ def path_value(parameter: ParameterBinding, value: Any) -> str:
 
     Where reserved characters are allowed, as in `{+name}`, `/` may add segments, but nothing starts a query.
     """
+    if type(value) is int and parameter["style"] == "simple":
+        return text(value)
     name, at = parameter["name"], f"/{parameter['argument']}"
     if climbs(value):
         raise refusal_of(f"the path parameter {name!r} can't contain `..`", at)

@@ -132,8 +132,11 @@ def needed_parameters(credentials: Iterable[CredentialBinding]) -> list[Credenti
 
 def check_not_given(tool: Tool, arguments: Mapping[str, Any]) -> None:
     """Raises ToolError if arguments name a credential: nothing that an agent makes up is sent in its place."""
+    credentials = binding_of(tool).get("credentials")
+    if not credentials:
+        return
     whole, known = arguments.get(tool.body_argument), tool.input_schema["properties"]
-    for one in binding_of(tool).get("credentials", ()):
+    for one in credentials:
         inside = one["in"] == "form" and isinstance(whole, dict) and one["name"] in whole
         if inside or (one["name"] in arguments and one["name"] not in known):
             raise ToolError(
@@ -146,9 +149,11 @@ def check_not_given(tool: Tool, arguments: Mapping[str, Any]) -> None:
 
 def with_bearer(binding: OpenApiBinding, credential: Credential | None) -> tuple[Credential | None, dict[str, str]]:
     """The credential with its bearer token also where the document wants it, and the fields of a form that carry it."""
+    if credential is None:
+        return None, {}
     places = [one for one in binding.get("credentials", ()) if one.get("bearer")]
-    token = bearer_of(credential.headers) if credential is not None and places else ""
-    if credential is None or not token:
+    token = bearer_of(credential.headers) if places else ""
+    if not token:
         return credential, {}
     given = {name.lower() for name, _ in (*credential.headers, *credential.query, *credential.cookies)}
     lacking = [one for one in places if one["name"].lower() not in given]
