@@ -356,8 +356,9 @@ class Engine:
         def job(c: Connection) -> tuple[Interaction, Execution | None]:
             settled, resumed = decide(c)
             if resumed is not None and (recorded := read_few(c, resumed)) is not None:
-                early = resumed, recorded
-                loop.call_soon_threadsafe(lambda: self._dispatch.resume_early(*early, written), context=context)
+                early = partial(self._dispatch.resume_early, resumed, recorded)
+                begin = partial(loop.call_soon_threadsafe, lambda: early(written), context=context)
+                c.info["at_commit"].append(begin)
             return settled, resumed
 
         written = self._database.write(job)
