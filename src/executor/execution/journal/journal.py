@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -21,12 +21,11 @@ from executor.dataclass import dataclass
 from executor.execution.artifacts.storage import OWN, is_large, keep
 from executor.execution.failures import unknown_outcome
 from executor.model.artifact import Artifact
-from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.interaction import Interaction
+from executor.model.interaction import Interaction, digest_binding
 from executor.runtime.protocol import Log
 from executor.storage.database import Database
 from executor.storage.executions import (
@@ -486,7 +485,7 @@ def interaction_event(what: str, interaction: Interaction) -> tuple[str, dict[st
         "tool": interaction.binding.path,
         "seq": interaction.call_seq,
         "expiresAt": interaction.expires_at,
-        "binding": digest(asdict(interaction.binding)),
+        "binding": digest_binding(interaction.binding),
     }
     if interaction.session_id:
         data["sessionId"] = interaction.session_id
