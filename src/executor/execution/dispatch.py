@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy.engine import Connection
@@ -18,7 +20,7 @@ from executor.execution import failures
 from executor.execution.approvals.elicitations import close_abandoned
 from executor.execution.backlog import Backlog, BeginCheck, Waiting, lane_of
 from executor.execution.calls.pipeline import CallPipeline
-from executor.execution.journal.journal import INLINE_BYTES, Journal, look_at
+from executor.execution.journal.journal import INLINE_BYTES, Journal, Recorded, look_at
 from executor.execution.runs.run import STOP_GRACE, Run, program_of
 from executor.execution.runs.segment import note_submission, trace_segment
 from executor.execution.sandbox_queue import Opening, Places, Pool
@@ -140,13 +142,24 @@ class LocalDispatch:
 
     def resume(self, execution: Execution) -> None:
         """Run a claimed execution from its journal, in its turn. When closing, the next start claims it again."""
-        lane = lane_of(execution)
-        if self._closing:
+        lane, begun = lane_of(execution), self.runs.get(execution.id)
+        if self._closing or (begun is not None and begun.execution.epoch == execution.epoch):
             return
         if self.backlog.admits(lane):
             self._go_on(execution)
         else:
             self.spawn(self._requeue_one(execution, lane))
+
+    def resume_early(self, execution: Execution, recorded: Recorded, claimed: asyncio.Future[Any]) -> None:
+        """Run it while the write that claims it is being committed, if it is its turn. If that fails, the run ends, and
+        nothing has happened: it sends and reports nothing before, and what it writes is fenced."""
+        if self._closing or claimed.done() or not self.backlog.admits(lane_of(execution)):
+            return
+        journal = Journal(self._database, execution, self._inline_bytes)
+        journal.follow(claimed, recorded)
+        with suppress(UnknownRuntime):  # `resume` reports it
+            run = self._launch(execution, journal, fresh=False)
+            claimed.add_done_callback(partial(abort_unclaimed, run))
 
     async def _requeue_one(self, execution: Execution, lane: Lane) -> None:
         """It was claimed for a place that it does not have yet."""
@@ -343,3 +356,8 @@ class LocalDispatch:
             logger.error("can't requeue: %s", error.message)
         for run in still:
             run.abort()
+
+
+def abort_unclaimed(run: Run, claimed: asyncio.Future[Any]) -> None:
+    if claimed.cancelled() or claimed.exception() is not None:
+        run.abort()

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -33,7 +34,7 @@ from executor.execution.approvals.settlement import find_locked, save_policy, se
 from executor.execution.artifacts.contents import Contents
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.history import look_up, may_see
-from executor.execution.journal.journal import Journal, close_in
+from executor.execution.journal.journal import Journal, close_in, read_few
 from executor.execution.journal.verification import replay_journal
 from executor.execution.outcome import Outcome, ReplayReport, log_line
 from executor.execution.policies.always import Always, check_permitted, check_scope
@@ -341,9 +342,27 @@ class Engine:
                 asked = save_policy(c, asked, always, by=actor)
             return settle(c, asked, verdict, by=actor, reason=reason, result=result, scope=scope)
 
-        settled, resumed = await self._database.write(job)
+        is_alone = scope == "once" and self._database.processes is None
+        settled, resumed = await (self._write_ahead(job) if is_alone else self._database.write(job))
         self._carry_decision(settled, resumed)
         return settled
+
+    def _write_ahead(
+        self, decide: Callable[[Connection], tuple[Interaction, Execution | None]]
+    ) -> asyncio.Future[tuple[Interaction, Execution | None]]:
+        """Write a decision that changes nothing else. What it lets continue runs while that is being committed."""
+        loop, context = asyncio.get_running_loop(), copy_context()
+
+        def job(c: Connection) -> tuple[Interaction, Execution | None]:
+            settled, resumed = decide(c)
+            if resumed is not None and (recorded := read_few(c, resumed)) is not None:
+                early = partial(self._dispatch.resume_early, resumed, recorded)
+                begin = partial(loop.call_soon_threadsafe, lambda: early(written), context=context)
+                c.info["at_commit"].append(begin)
+            return settled, resumed
+
+        written = self._database.write(job)
+        return written
 
     async def settle_by(
         self, job: Callable[[Connection], list[tuple[Interaction, Execution | None]]]

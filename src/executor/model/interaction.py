@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import asdict, field
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from executor.dataclass import dataclass
+from executor.model.digest import digest
 
 InteractionKind = Literal["approval", "unknown_outcome", "credential", "oauth", "elicitation"]
 Action = Literal["accept", "decline", "cancel"]
@@ -28,6 +30,12 @@ class Binding:
     policy_revision: int
     connection: str = ""  # its id and revision; empty when the call carries no credential
     session_id: str = ""  # of what the agent of a session wants to do, instead of an execution
+
+
+@lru_cache(maxsize=64)
+def digest_binding(binding: Binding) -> str:
+    """As events and views name it: when it is requested, when it is settled, and to anyone who looks at it."""
+    return digest(asdict(binding))
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,6 +269,8 @@ class Database:
     def _commit(self, connection: Connection, group: list[Queued]) -> None:
         new_events: list[Announcement] = []
         connection.info["new_events"] = new_events
+        at_commit: list[Callable[[], Any]] = []
+        connection.info["at_commit"] = at_commit
         heads: Heads = connection.info["chains"]
         outcomes: list[tuple[Queued, Any, BaseException | None]] = []
         began = time.perf_counter()
@@ -277,6 +279,8 @@ class Database:
                 for item in group:
                     outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
                 heads.write(connection)
+                for tell in at_commit:
+                    tell()
         except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job gets it
             failure = self._failure(error) if isinstance(error, DBAPIError) else error
             outcomes = [(item, None, failure) for item in group]

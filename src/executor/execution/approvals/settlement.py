@@ -38,8 +38,8 @@ def settle(
     attended = interactions.has_elicitation(c, asked.execution_id)
     who, origin = (by.id, by.origin) if by else ("", "")
     covers = scope if status == "approved" else ""
-    settled = replace(asked, status=status, settled_at=now_ms(), settled_by=who, settled_from=origin, reason=reason)
-    settled = replace(settled, result=result, scope=covers)
+    given = {"reason": reason, "result": result, "scope": covers}
+    settled = replace(asked, status=status, settled_at=now_ms(), settled_by=who, settled_from=origin, **given)
     if not interactions.settle(c, settled):
         raise lost_to(c, interactions.get(c, asked.workspace_id, asked.id) or asked)
     if covers == "execution":
@@ -71,10 +71,9 @@ def settle_open(
 
 def find_locked(c: Connection, workspace_id: str, interaction_id: str) -> Interaction | None:
     """As it is once its execution is locked: no one settles it, and its run does nothing, before the commit."""
-    asked = interactions.get(c, workspace_id, interaction_id)
-    if asked is None or not asked.execution_id:
-        return asked
-    executions.lock(c, [asked.execution_id])
+    execution_id = interactions.execution_of(c, workspace_id, interaction_id)
+    if execution_id:
+        executions.lock(c, [execution_id])
     return interactions.get(c, workspace_id, interaction_id)
 
 

@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -21,12 +21,11 @@ from executor.dataclass import dataclass
 from executor.execution.artifacts.storage import OWN, is_large, keep
 from executor.execution.failures import unknown_outcome
 from executor.model.artifact import Artifact
-from executor.model.digest import digest
 from executor.model.event import Event
 from executor.model.execution import Call, Execution, Failure, Status
 from executor.model.identity.actor import Actor
 from executor.model.ids import now_ms
-from executor.model.interaction import Interaction
+from executor.model.interaction import Interaction, digest_binding
 from executor.runtime.protocol import Log
 from executor.storage.database import Database
 from executor.storage.executions import (
@@ -45,6 +44,7 @@ Job = Callable[[Connection], None]
 BIRTH_SECONDS = 0.02
 BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 INLINE_BYTES = 32 * 1024
+FEW = 16  # calls, or log lines, that the writer reads while others wait for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +86,19 @@ class Journal:
         self._pending: list[asyncio.Future[Any]] = []
         self._guarded: Guarded | None = None
         self._attempts = execution.attempts
+        self._recorded: Recorded | None = None
         self.moved: int | None = None
 
+    def follow(self, claimed: asyncio.Future[Any], recorded: Recorded) -> None:
+        """Nothing is durable before the write that claims the execution, which has read what is `recorded`."""
+        self._pending.append(claimed)
+        self._recorded = recorded
+
     async def load(self) -> Recorded:
-        workspace_id, execution_id = self._execution.workspace_id, self._execution.id
-
-        def job(c: Connection) -> Recorded:
-            found = artifacts.filled_calls(c, calls.of_execution(c, workspace_id, execution_id))
-            journalled = {call.seq: call for call in found}
-            everything = interactions.of_execution(c, execution_id)
-            elicited = {asked.call_seq: asked for asked in everything if asked.kind == "elicitation"}
-            logged, remarks = events.count_logs(c, execution_id), events.remarks(c, execution_id)
-            return Recorded(journalled, latest_decisions(everything), logged, remarks, elicited)
-
-        return await self._database.read(job)
+        recorded, self._recorded = self._recorded, None
+        if recorded is not None:
+            return recorded
+        return await self._database.read(lambda c: read_recorded(c, self._execution))
 
     def create(self) -> None:
         """The execution's row goes in with its first other write, or alone after a moment.
@@ -398,6 +397,29 @@ class Journal:
         return guarded.happened
 
 
+def read_recorded(c: Connection, execution: Execution) -> Recorded:
+    found = artifacts.filled_calls(c, calls.of_execution(c, execution.workspace_id, execution.id))
+    logged, remarks = events.count_logs(c, execution.id), events.remarks(c, execution.id)
+    return recorded_of(found, interactions.of_execution(c, execution.id), logged, remarks)
+
+
+def read_few(c: Connection, execution: Execution) -> Recorded | None:
+    """The same, if it is little enough for the writer to read."""
+    found = calls.first(c, execution.workspace_id, execution.id, FEW + 1)
+    said = events.first_said(c, execution.id, FEW + 1)
+    if len(found) > FEW or len(said) > FEW or any(call.artifact_id for call in found):
+        return None
+    remarks = tuple(event for event in said if event.type != events.LOG)
+    return recorded_of(found, interactions.of_execution(c, execution.id), len(said) - len(remarks), remarks)
+
+
+def recorded_of(
+    found: Sequence[Call], everything: Sequence[Interaction], logged: int, remarks: tuple[Event, ...]
+) -> Recorded:
+    elicited = {asked.call_seq: asked for asked in everything if asked.kind == "elicitation"}
+    return Recorded({call.seq: call for call in found}, latest_decisions(everything), logged, remarks, elicited)
+
+
 def look_at(written: asyncio.Future[Any]) -> None:
     """A cancelled run awaits nothing; anyone who does still learns what went wrong."""
     if not written.cancelled():
@@ -463,7 +485,7 @@ def interaction_event(what: str, interaction: Interaction) -> tuple[str, dict[st
         "tool": interaction.binding.path,
         "seq": interaction.call_seq,
         "expiresAt": interaction.expires_at,
-        "binding": digest(asdict(interaction.binding)),
+        "binding": digest_binding(interaction.binding),
     }
     if interaction.session_id:
         data["sessionId"] = interaction.session_id

@@ -301,6 +301,7 @@ class RunCalls:
         elif isinstance(verdict, Interaction):
             self._journal.ask(verdict)
         else:
+            await self._journal.durable()
             self._send(call, verdict, used)
 
     async def start_over(self) -> None:

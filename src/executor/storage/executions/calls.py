@@ -12,17 +12,16 @@ from executor.model.execution import Call, CallHead
 from executor.model.ids import now_ms
 from executor.storage.prepared_statements import Prepared
 from executor.storage.rows import OPTIONAL_ID, OPTIONAL_JSON, RowMapper, dump, expecting_one
+from executor.storage.scan import NONE
 from executor.storage.tables.core import artifacts, calls
 
 PREVIEW = 160
 _rows = RowMapper(Call, failure=OPTIONAL_JSON, artifact_id=OPTIONAL_ID)
 _insert = Prepared(sa.insert(calls), columns=[column.name for column in calls.c])
 _key = (calls.c.execution_id == sa.bindparam("e"), calls.c.seq == sa.bindparam("s"))
-_of_execution = Prepared(
-    sa.select(calls)
-    .where(calls.c.execution_id == sa.bindparam("e"), calls.c.workspace_id == sa.bindparam("w"))
-    .order_by(calls.c.seq)
-)
+_mine = sa.select(calls).where(calls.c.execution_id == sa.bindparam("e"), calls.c.workspace_id == sa.bindparam("w"))
+_of_execution = Prepared(_mine.order_by(calls.c.seq))
+_first = Prepared(_mine.order_by(calls.c.seq).limit(sa.bindparam("n")).offset(NONE))
 _start = Prepared(
     sa.update(calls)
     .where(*_key)
@@ -74,6 +73,11 @@ def close(c: Connection, execution_id: str, unknown: dict[str, Any]) -> list[tup
 
 def of_execution(c: Connection, workspace_id: str, execution_id: str) -> list[Call]:
     return _rows.every(_of_execution(c, {"e": execution_id, "w": workspace_id}))
+
+
+def first(c: Connection, workspace_id: str, execution_id: str, limit: int) -> list[Call]:
+    """No more than `limit` of an execution's calls."""
+    return _rows.every(_first(c, {"e": execution_id, "w": workspace_id, "n": limit}))
 
 
 def one(c: Connection, workspace_id: str, execution_id: str, seq: int) -> Call | None:

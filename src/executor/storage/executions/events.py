@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 By = Actor | Execution | None
 _COLUMNS = ("workspace_id", "execution_id", "type", "at", "data", "actor_id", "origin", "seal")
 LAST = 2**63 - 1
+LOG = "execution.log"
 REMARKS = ("call.warned", "call.logged")  # what calls say besides their results
 _insert = Prepared(sa.insert(events), columns=_COLUMNS)
 _rows = RowMapper(Event, data=JSON)
@@ -35,12 +36,22 @@ _of_execution = stream_of(events, _e.id, _e.execution_id, Unindexed(_e.workspace
 _logged = Prepared(
     sa.select(sa.func.count())
     .select_from(events)
-    .where(_e.execution_id == sa.bindparam("key"), _e.type == sa.literal_column("'execution.log'"))
+    .where(_e.execution_id == sa.bindparam("key"), _e.type == sa.literal_column(f"'{LOG}'"))
 )
 _remarks = Prepared(
     sa.select(events)
     .where(_e.execution_id == sa.bindparam("key"), _e.type.in_([sa.literal_column(f"'{type}'") for type in REMARKS]))
     .order_by(_e.id)
+)
+_said = Prepared(
+    sa.select(events)
+    .where(
+        _e.execution_id == sa.bindparam("key"),
+        _e.type.in_([sa.literal_column(f"'{type}'") for type in (LOG, *REMARKS)]),
+    )
+    .order_by(_e.id)
+    .limit(sa.bindparam("n"))
+    .offset(scan.NONE)
 )
 _next_type = Prepared(
     sa.select(sa.func.min(_e.type)).where(
@@ -156,7 +167,7 @@ def logs(c: Connection, workspace_id: str, execution_id: str, limit: int = 10_00
     query = sa.select(events).where(
         Unindexed(events.c.workspace_id) == workspace_id,
         events.c.execution_id == execution_id,
-        Unindexed(events.c.type).in_(("execution.log", *REMARKS)),
+        Unindexed(events.c.type).in_((LOG, *REMARKS)),
     )
     return _rows.every(c.execute(query.order_by(events.c.id).limit(limit)))
 
@@ -175,6 +186,11 @@ def count_logs(c: Connection, execution_id: str) -> int:
 def remarks(c: Connection, execution_id: str) -> tuple[Event, ...]:
     """Of an execution's calls."""
     return tuple(_rows.every(_remarks(c, {"key": execution_id})))
+
+
+def first_said(c: Connection, execution_id: str, limit: int) -> list[Event]:
+    """No more than `limit` of the lines that the code logged, and of its calls' remarks."""
+    return _rows.every(_said(c, {"key": execution_id, "n": limit}))
 
 
 def latest_trace(c: Connection, execution_id: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ _has_elicitation = Prepared(
     .offset(scan.NONE)
 )
 _use = Prepared(sa.update(interactions).where(_id, interactions.c.used == sa.false()).values(used=sa.true()))
+_execution_of = Prepared(sa.select(_i.execution_id).where(_id, _i.workspace_id == sa.bindparam("workspace")))
 _get = Prepared(sa.select(interactions).where(_id, interactions.c.workspace_id == sa.bindparam("workspace")))
 _of_execution = Prepared(
     sa.select(interactions).where(interactions.c.execution_id == sa.bindparam("key")).order_by(interactions.c.number)
@@ -160,6 +161,11 @@ def rebind(c: Connection, interaction_id: str, binding: Binding) -> None:
 
 def get(c: Connection, workspace_id: str, interaction_id: str) -> Interaction | None:
     return _rows.first(_get(c, {"key": interaction_id, "workspace": workspace_id}))
+
+
+def execution_of(c: Connection, workspace_id: str, interaction_id: str) -> str | None:
+    row = _execution_of(c, {"key": interaction_id, "workspace": workspace_id}).first()
+    return row.execution_id if row is not None else None
 
 
 def of_execution(c: Connection, execution_id: str) -> list[Interaction]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 import orjson
 from typing_extensions import TypedDict
 
 from executor.execution.approvals.authority import Verdict, waits_for
-from executor.model.digest import digest
-from executor.model.interaction import Interaction, InteractionKind, InteractionStatus, Scope
+from executor.model.interaction import Interaction, InteractionKind, InteractionStatus, Scope, digest_binding
 from executor.surfaces.escape import escape, shorten
 from executor.surfaces.views.base import SchemaDifference, time
 from executor.surfaces.views.elicitations import ElicitationView, elicitation_lines, elicitation_view
@@ -123,7 +121,7 @@ def interaction_view(interaction: Interaction, base_url: str, *, whole: bool = F
         "scope": cast("Scope | None", interaction.scope or None),
         "settledBy": interaction.settled_by or None,
         "settledFrom": interaction.settled_from or None,
-        "binding": digest(asdict(interaction.binding)),
+        "binding": digest_binding(interaction.binding),
         "url": f"{base_url}/{PAGES.get(interaction.kind, 'approvals')}/{interaction.id}",
         "prompt": prompt_text(interaction, None if whole else PROMPT_ARGUMENTS),
         "credential": prompt.get("credential"),
