@@ -56,7 +56,7 @@ SEARCHES = 1  # for what takes a while and has a bound
 SEARCH_SECONDS = 5.0
 SCANS = 1  # for what reads everything
 QUEUED_SCANS = 8
-PATIENCE = 0.005  # seconds that a write may wait to share a commit, if no one waits for it
+PATIENCE = 0.025  # seconds that a write may wait to share a commit, if no one waits for it
 # A checkpoint makes one unlucky commit wait; every 16 MB instead of every 4 is rarer and bounds the WAL still.
 CHECKPOINT_PAGES = 4000
 PRAGMAS = (

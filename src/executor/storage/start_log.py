@@ -15,6 +15,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ HEADER = struct.Struct("<8sII")  # which round of the file it belongs to, its le
 Written = tuple[int, bytes, asyncio.Future[None]]
 
 logger = logging.getLogger(__name__)
-sync = getattr(os, "fdatasync", os.fsync)
+WRITES_THROUGH = getattr(os, "O_DSYNC", 0)  # a write then ends when it is on the disk, without a second call
 
 
 class StartLog:
@@ -39,7 +40,7 @@ class StartLog:
     def __init__(self, path: Path) -> None:
         """Makes the file as long as it gets, so that a sync has only bytes to wait for."""
         self._path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | WRITES_THROUGH, 0o600)
         try:
             os.write(self._file, bytes(SIZE))
             os.fsync(self._file)
@@ -48,9 +49,11 @@ class StartLog:
             raise
         self._round = os.urandom(8)
         self._end = 0
+        self._unwritten = 0
         self._needed = 0  # records whose executions are not committed yet
         self._has_failed = False
-        self._queue: queue.SimpleQueue[Written | None] = queue.SimpleQueue()
+        self._added: list[Written] = []  # in this turn of the loop
+        self._queue: queue.SimpleQueue[list[Written] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_forever, name="start-log", daemon=True)
         self._thread.start()
 
@@ -59,11 +62,21 @@ class StartLog:
         record = encode(execution, self._next_round())
         if self._has_failed or len(record) > LARGEST or self._end + len(record) > SIZE:
             return None
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put((self._end, record, written))
+        loop = asyncio.get_running_loop()
+        written: asyncio.Future[None] = loop.create_future()
+        if not self._added:
+            loop.call_soon(self._hand_over)
+        self._added.append((self._end, record, written))
         self._end += len(record)
+        self._unwritten += 1
         self._needed += 1
         return written
+
+    def _hand_over(self) -> None:
+        """Once a turn of the loop: before that, the thread would only wait for Python's lock."""
+        if self._added:
+            self._queue.put(self._added)
+            self._added = []
 
     def release(self) -> None:
         """One execution is committed."""
@@ -71,6 +84,7 @@ class StartLog:
 
     def close(self) -> None:
         """What is still needed stays for the next start."""
+        self._hand_over()
         self._queue.put(None)
         self._thread.join()
         os.close(self._file)
@@ -78,7 +92,7 @@ class StartLog:
             self._path.unlink(missing_ok=True)
 
     def _next_round(self) -> bytes:
-        if not self._needed:
+        if not (self._needed or self._unwritten):
             self._round, self._end = os.urandom(8), 0
         return self._round
 
@@ -87,28 +101,29 @@ class StartLog:
             error: OSError | None = None
             try:
                 os.pwrite(self._file, b"".join(record for _, record, _ in group), group[0][0])
-                sync(self._file)
+                if not WRITES_THROUGH:
+                    os.fsync(self._file)
             except OSError as failed:
                 logger.error("the start log can't be written: %s", failed)
                 self._has_failed, error = True, failed
             with suppress(RuntimeError):  # the loop is closed: no one waits
-                group[0][2].get_loop().call_soon_threadsafe(finish, [written for _, _, written in group], error)
+                group[0][2].get_loop().call_soon_threadsafe(self._finish, group, error)
+
+    def _finish(self, group: list[Written], error: OSError | None) -> None:
+        self._unwritten -= len(group)
+        for _, _, written in group:
+            if written.cancelled():
+                continue
+            if error is None:
+                written.set_result(None)
+            else:
+                written.set_exception(error)
+                written.exception()  # a run that was cancelled will not look
 
     def _next_group(self) -> list[Written] | None:
         """They lie one after the other: a new round begins only when no record waits."""
         first = self._queue.get()
-        return take_waiting(self._queue, first, GROUP) if first is not None else None
-
-
-def finish(all_written: list[asyncio.Future[None]], error: OSError | None) -> None:
-    for written in all_written:
-        if written.cancelled():
-            continue
-        if error is None:
-            written.set_result(None)
-        else:
-            written.set_exception(error)
-            written.exception()  # a run that was cancelled will not look
+        return list(chain.from_iterable(take_waiting(self._queue, first, GROUP))) if first is not None else None
 
 
 def encode(execution: Execution, of_round: bytes) -> bytes:

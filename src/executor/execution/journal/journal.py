@@ -301,7 +301,7 @@ class Journal:
         if self._start is None:
             return False
         with suppress(OSError):
-            await asyncio.shield(self._start)
+            await self._start
             return True
         return False
 
