@@ -28,13 +28,14 @@ def loosen(tools: Iterable[Tool], definitions: dict[str, Schema]) -> list[Skippe
         if counts[name] > MAX_ALTERNATIVES:
             opened.append(note(f"#/components/schemas/{name}"))
             definitions[name], counts[name] = {}, 1
+    seen: set[int] = set()
     for name, schema in definitions.items():
-        if open_children(schema, counts):
+        if open_children(schema, counts, seen):
             opened.append(note(f"#/components/schemas/{name}"))
     for tool in tools:
         body = tool.known_keys.get("body")
         whole: Schema = {"items": tool.input_schema, "contains": body.get("schema", {}) if body else {}}
-        if open_children(whole, counts):
+        if open_children(whole, counts, seen):
             opened.append(note(tool.path))
         if whole["items"] is not tool.input_schema:
             tool.input_schema.clear()
@@ -66,8 +67,11 @@ def same_value(schema: Any) -> Iterator[Schema]:
                 stack.extend(part for _, part in places(node, word)[1])
 
 
-def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
-    """Opens each schema for a part of the value that is too much, however deep it is."""
+def open_children(schema: Any, counts: Mapping[str, int], seen: set[int]) -> bool:
+    """Opens each schema for a part of the value that is too much, however deep it is.
+
+    `seen` are those, by identity, that are not too much as far as they are walked through: tools share most of theirs.
+    """
     found = False
     stack = [schema]
     while stack:
@@ -75,11 +79,14 @@ def open_children(schema: Any, counts: Mapping[str, int]) -> bool:
         for word in [word for word in node if word in HOLDERS] if isinstance(node, dict) else ():
             holder, parts = places(node, word)
             for key, part in parts:
-                if not isinstance(part, dict) or HOLDERS.isdisjoint(part):
+                if not isinstance(part, dict) or HOLDERS.isdisjoint(part) or id(part) in seen:
                     continue
-                if word not in BESIDE and alternatives(part, counts) > MAX_ALTERNATIVES:
+                if word in BESIDE:  # it is held against the same value, so it counted there
+                    stack.append(part)
+                elif alternatives(part, counts) > MAX_ALTERNATIVES:
                     holder[key], found = {}, True
                 else:
+                    seen.add(id(part))
                     stack.append(part)
     return found
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,8 +25,11 @@ MOVED = {
 }
 
 
-class MovedModules(MetaPathFinder, Loader):
-    """Asked last, so it costs nothing while no one imports an old name."""
+class MovedModules:
+    """Asked last, so it costs nothing while no one imports an old name.
+
+    It is a finder and a loader by its methods: their classes in `importlib.abc` take longer to import than all of this.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

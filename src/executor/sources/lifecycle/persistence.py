@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy.engine import Connection
@@ -304,7 +305,11 @@ def tools_at(packed: Packed, number: int, chosen: Selection, labels: Labels) -> 
 
 
 async def write_generation(database: Database, source: Source, rows: list[ToolRow]) -> int:
-    """A new generation of the source's tools, written but not shown yet."""
+    """A new generation of the source's tools, written but not shown yet.
+
+    In the order of their keys: in any other, each write changes pages all over the indexes, and a search reads them so.
+    """
+    rows = sorted(rows, key=attrgetter("path"))
     generation = await database.write(lambda c: tools.begin_generation(c, source, rows[:HEADS]))
     for at in range(HEADS, len(rows), HEADS):
         some = rows[at : at + HEADS]

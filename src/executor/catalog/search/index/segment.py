@@ -83,7 +83,9 @@ def fields(entry: Entry) -> Iterator[tuple[int, str]]:
 
 def fixed_parts(route: str) -> list[str]:
     """Of `POST /submissions/{id}:turnIn` also what is done; not what only names a format."""
-    parts = [_PLACEHOLDER.sub("", part).strip(":.") for part in route.partition(" ")[2].split("/")]
+    parts = [
+        (_PLACEHOLDER.sub("", part) if "{" in part else part).strip(":.") for part in route.partition(" ")[2].split("/")
+    ]
     return [part.removesuffix(".json") for part in parts if part and part not in ("json", "xml")]
 
 
@@ -100,10 +102,11 @@ def short_terms(text: str) -> tuple[str, ...]:
 def find_terms(text: str) -> list[str]:
     found = stems(text)
     known = thesaurus()
-    if known.beginnings.isdisjoint(found):
+    after = enumerate(map(known.following.get, found), 1)
+    begins = [at for at, words in after if words is not None and at < len(found) and found[at] in words]
+    if not begins:
         return found
-    begins = [at for at, word in enumerate(found) if word in known.beginnings]
-    said = ("_".join(found[at : at + size]) for size in (2, 3) for at in begins if at + size <= len(found))
+    said = ("_".join(found[at - 1 : at - 1 + size]) for size in (2, 3) for at in begins if at - 1 + size <= len(found))
     return found + [phrase for phrase in said if phrase in known.phrases]
 
 

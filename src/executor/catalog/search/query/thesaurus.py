@@ -17,12 +17,12 @@ WORDS = Path(__file__).with_name("words.json")  # see `word_lists`
 @dataclass(frozen=True, slots=True)
 class Thesaurus:
     """`meanings` of words and phrases (stems joined by `_`) with how well each fits; `phrases` that tools may use,
-    and their `beginnings`, the first word of each."""
+    and by the first word of each phrase the words that may follow it."""
 
     meanings: Mapping[str, Mapping[str, float]]
     doing: Mapping[str, Mapping[str, float]]
     phrases: frozenset[str]
-    beginnings: frozenset[str]
+    following: Mapping[str, frozenset[str]]
     longest: int
 
 
@@ -30,5 +30,8 @@ class Thesaurus:
 def thesaurus() -> Thesaurus:
     words = orjson.loads(WORDS.read_bytes())
     phrases = frozenset(words["phrases"])
-    beginnings = frozenset(phrase.partition("_")[0] for phrase in phrases)
-    return Thesaurus(words["meanings"], words["doing"], phrases, beginnings, words["longest"])
+    following: dict[str, set[str]] = {}
+    for first, second, *_ in (phrase.split("_") for phrase in phrases if "_" in phrase):
+        following.setdefault(first, set()).add(second)
+    known = {first: frozenset(seconds) for first, seconds in following.items()}
+    return Thesaurus(words["meanings"], words["doing"], phrases, known, words["longest"])

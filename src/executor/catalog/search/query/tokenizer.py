@@ -65,6 +65,8 @@ def chunks(text: str) -> list[bytes]:
 
 @lru_cache(200_000)
 def words_in(chunk: bytes) -> tuple[str, ...]:
+    if chunk.islower() and chunk.isalpha() and not chunk.startswith(b"oauth"):
+        return (chunk[:MAX_WORD].decode(),)  # most are one word as it stands
     return tuple(map(lower, _WORD.findall(chunk.decode())))
 
 
@@ -109,11 +111,13 @@ def stem(word: str) -> str:
 
 
 def _plural(word: str) -> str:
+    if not word.endswith("s"):
+        return word
     if word.endswith("sses") or (word.endswith("ies") and len(word) > 4):
         return word[:-2]
     if word.endswith(("xes", "shes", "ches", "zzes")) and len(word) > 4:
         return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+    if not word.endswith(("ss", "us", "is")) and len(word) > 3:
         return word[:-1]
     return word
 
@@ -121,6 +125,8 @@ def _plural(word: str) -> str:
 def _past(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
+    if not word.endswith(("ed", "ing")):
+        return word
     for ending in ("ed", "ing"):
         head = word[: -len(ending)]
         if len(head) > 2 and word.endswith(ending) and _has_vowel(head):

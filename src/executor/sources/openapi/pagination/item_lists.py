@@ -52,6 +52,15 @@ def items_path(document: Document, properties: dict[str, Any], path: str) -> lis
 
 
 def arrays_of(document: Document, properties: dict[str, Any]) -> list[str]:
+    """Made once for the fields of an answer that several operations give."""
+    known = document.made.get((id(properties), "arrays"))
+    if known is None:
+        known = document.made[(id(properties), "arrays")] = (properties, find_arrays(document, properties))
+    found: list[str] = known[1]
+    return found
+
+
+def find_arrays(document: Document, properties: dict[str, Any]) -> list[str]:
     named = [name for name in properties if plain(name) not in ASIDE]
     for allowed in _ARRAYS:
         found = [name for name in named if types_of(document, properties[name]) == allowed]

@@ -35,6 +35,7 @@ from executor.sources.pagination.names import (
 from executor.sources.pagination.page_scheme import PageScheme
 
 NUMBERS = frozenset({"integer", "number", "null"})
+OF_PAGES = frozenset({*MORE, *LAST, *PAGE_COUNTS, *TOTALS, "page", "pagenumber", "currentpage", "nextpage"})
 Query = dict[str, Parameter]
 
 
@@ -153,7 +154,7 @@ def find(
     Inside an object about the next page, the parameter's `own` name is best, and an address is what is left.
     """
     document.visits.spend(len(properties))
-    by_plain = {plain(name): name for name in properties}
+    by_plain = plain_names(document, properties)
     for name in wanted:
         if name in by_plain:
             types = types_of(document, properties[by_plain[name]])
@@ -169,6 +170,15 @@ def find(
             if found:
                 return [by_plain[name], *found]
     return []
+
+
+def plain_names(document: Document, properties: dict[str, Any]) -> dict[str, str]:
+    """The names of these fields by their plain form: each way to the next page looks for its own among them."""
+    known = document.made.get((id(properties), "plain"))
+    if known is None:
+        known = document.made[(id(properties), "plain")] = (properties, {plain(name): name for name in properties})
+    found: dict[str, str] = known[1]
+    return found
 
 
 def wrapper_rank(name: str) -> int:
@@ -256,16 +266,16 @@ def tells_links(response: dict[str, Any]) -> bool:
 
 def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) -> bool:
     """Whether the document lets an answer speak of its page, or of how many there are."""
-    known = {*MORE, *LAST, *PAGE_COUNTS, *TOTALS, "page", "pagenumber", "currentpage", "nextpage"}
     document.visits.spend(len(properties))
     for name, schema in properties.items():
+        word = plain(name)
         if (
-            plain(name) in known
+            word in OF_PAGES
             and "array" not in (types_of(document, schema) or ())
             and not is_object(document, schema)
         ):
             return True
-        inside = depth < 2 and is_wrapper(plain(name)) and is_object(document, schema)
+        inside = depth < 2 and is_wrapper(word) and is_object(document, schema)
         if inside and tells_pages(document, answer_fields(document, schema), depth + 1):
             return True
     return False

@@ -40,7 +40,7 @@ def begins(text: str, said: list[str]) -> bool:
 def words(text: str) -> list[str]:
     """A capital behind a small letter or a digit begins another word."""
     if text.isascii():
-        return [word.lower() for word in _ASCII_WORD.findall(text)]
+        return list(map(str.lower, _ASCII_WORD.findall(text)))
     return re.findall(r"[^\W_]+", re.sub(r"(?<=[^\W_A-Z])(?=[A-Z])", " ", text).casefold())
 
 

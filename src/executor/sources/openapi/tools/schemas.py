@@ -66,10 +66,11 @@ class Schemas:
         before = self.document.visits.spent
         schema = self._schema(raw, 0)
         size = self.document.visits.spent - before
-        with self.document.visits.share_steps():
-            while self._pending:
-                name, ref = self._pending.pop()
-                self.definitions[name] = self._definition(ref)
+        if self._pending:
+            with self.document.visits.share_steps():
+                while self._pending:
+                    name, ref = self._pending.pop()
+                    self.definitions[name] = self._definition(ref)
         while self._opened:  # all they name were converted just now or before
             open_up(self.definitions.get(self._opened.pop(), {}))
         converted = schema if isinstance(schema, dict) else ({} if schema else {"not": {}})

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from operator import eq
 
 from executor.dataclass import dataclass
 from executor.model.tool import ALL
@@ -208,7 +209,7 @@ def tells(rest: Sequence[str]) -> bool:
 
 
 def alike(first: Sequence[str], second: Sequence[str]) -> bool:
-    return len(first) == len(second) and list(map(singular, first)) == list(map(singular, second))
+    return len(first) == len(second) and all(map(eq, map(singular, first), map(singular, second)))
 
 
 @lru_cache(5_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from executor.model.known_keys import BodyBinding
@@ -76,7 +77,7 @@ def input_schema(
     is_open = False
     if body is not None:
         whole = whole_schema(schemas, body)
-        properties |= {name: field_schema(schemas, body, name) for name in flat}
+        properties |= field_schemas(schemas, body, flat)
         properties.setdefault(whole_name, add_description(whole, WHOLE_BODY) if body.fields is not None else whole)
         is_open = body.fields is not None and body.fields.open
         required += required_of(body, flat, whole_name)
@@ -106,16 +107,20 @@ def whole_schema(schemas: Schemas, body: Body) -> Schema:
     if body.form != "multipart":
         return schemas.convert(body.schema)
     fields = body.fields or Fields(open=True)
-    properties = {name: field_schema(schemas, body, name) for name in fields.properties}
+    properties = field_schemas(schemas, body, fields.properties)
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": fields.open or not properties}
     return {**schema, "required": sorted(fields.required)} if fields.required else schema
 
 
-def field_schema(schemas: Schemas, body: Body, name: str) -> Schema:
-    assert body.fields is not None  # noqa: S101 - only bodies with fields have one
-    raw = body.fields.properties[name]
-    if not body.encoding.get(name, {}).get("file"):
-        return schemas.convert(raw)
+def field_schemas(schemas: Schemas, body: Body, names: Iterable[str]) -> dict[str, Schema]:
+    known = body.fields.properties if body.fields is not None else {}
+    files = {name for name, one in body.encoding.items() if one.get("file")}
+    if not files:
+        return {name: schemas.convert(known[name]) for name in names}
+    return {name: file_schema(schemas, known[name]) if name in files else schemas.convert(known[name]) for name in names}
+
+
+def file_schema(schemas: Schemas, raw: Any) -> Schema:
     text = raw.get("description") if isinstance(raw, dict) else None
     file = {**FILE, "description": text} if isinstance(text, str) else FILE
     items = array_items(schemas.document, raw)
