@@ -14,7 +14,6 @@ from sqlalchemy.engine import Connection
 
 from executor.catalog import description
 from executor.catalog.cache import K, Recent, V, WorkspaceCache
-from executor.catalog.declarations.loader import Declared, declare
 from executor.catalog.description import BUDGET, Part, Wish
 from executor.catalog.namespaces import visible_namespaces
 from executor.catalog.page_hints import page_hint
@@ -38,8 +37,6 @@ from executor.network.client import MayFollow
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import invalid_arguments, problems
 from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of, has_checks
-from executor.sources.lifecycle import persistence
-from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.registry import Kinds
 from executor.sources.source_request import SourceRequest
 from executor.storage.catalog import sources as source_rows
@@ -51,7 +48,9 @@ from executor.storage.executions.events import By
 from executor.storage.read_cache import ReadCache
 
 if TYPE_CHECKING:
+    from executor.catalog.declarations.loader import Declared
     from executor.sources.lifecycle.lifecycle import Lifecycle
+    from executor.sources.lifecycle.persistence import OnInsert
 
 MANY_TOOLS = 500
 MANY_SOURCES = 100_000
@@ -290,6 +289,8 @@ class Catalog:
 
         Unknown names contribute nothing; `others` (the built-in tools) are always there.
         """
+        from executor.catalog.declarations.loader import declare
+
         cache, wanted = self._cache_of(workspace_id).declared, tuple(sorted(set(names)))
         key = (language, wanted, tuple(tool.schema_digest for tool in others))
         return await self._remember(cache, key, lambda c: declare(c, workspace_id, language, wanted, others))
@@ -310,7 +311,9 @@ class Catalog:
         if source is not None:
             found = await self.source(workspace_id, source)
             if found is None or not await self._has_visible(found, visibility):
-                raise persistence.no_source(source)
+                from executor.sources.lifecycle.persistence import no_source
+
+                raise no_source(source)
             source_id = found.id
 
         def read(c: Connection) -> list[Head]:
