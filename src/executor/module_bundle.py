@@ -20,6 +20,7 @@ from types import CodeType, ModuleType
 
 PYC_HEAD = 16  # bytes: magic number, flags, time and size of the source
 WORD = 0xFFFFFFFF  # how much of a time and a size Python keeps there
+MANY = 150  # imported without the bundle: it was written by a start that needed much less
 TAIL = 8  # bytes that say where the index begins
 
 Entry = tuple[str, str, list[str] | None, int, int, int, int]
@@ -103,7 +104,8 @@ def release_bundle() -> bool:
     sys.meta_path = [one for one in sys.meta_path if not isinstance(one, Bundle)]  # another thread may go through it
     for bundle in used:
         bundle.release()
-    return not sys.dont_write_bytecode and (not used or any(one.is_stale for one in used))
+    is_good = bool(used) and not any(one.is_stale for one in used) and count_unbundled() < MANY
+    return not is_good and not sys.dont_write_bytecode
 
 
 def write_bundle() -> None:
@@ -116,7 +118,8 @@ def write_bundle() -> None:
                 for name, spec in list(imported()):
                     copy_code(name, spec, entries, written)
                 begin = written.tell()
-                written.write(marshal.dumps((surroundings(), entries)) + begin.to_bytes(TAIL, "little"))
+                index = marshal.dumps((surroundings(), entries))  # type: ignore[arg-type]  # it takes any tuple
+                written.write(index + begin.to_bytes(TAIL, "little"))
             os.replace(new, file)
         finally:
             with suppress(FileNotFoundError):
@@ -135,6 +138,10 @@ def copy_code(name: str, spec: ModuleSpec, entries: dict[str, Entry], written: B
     written.write(code)
     kept = None if folders is None else list(folders)
     entries[name] = (spec.origin, spec.cached, kept, time, size, begin, begin + len(code))
+
+
+def count_unbundled() -> int:
+    return sum(not isinstance(spec.loader, Loader) for _, spec in imported())
 
 
 def imported() -> Iterator[tuple[str, ModuleSpec]]:
