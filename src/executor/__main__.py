@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 
+from executor.module_bundle import use_bundle
+
 
 def main() -> None:
+    use_bundle()
     from executor.surfaces.cli.main import run
 
     sys.exit(run(sys.argv[1:]))

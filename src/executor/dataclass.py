@@ -1,7 +1,7 @@
 """`dataclass` as in the standard library, but four times as fast to create if the class is frozen and has slots.
 
 The standard library compiles six methods for each class, which took a fifth of a start. Here only `__init__` is
-compiled; see docs/decisions/own-dataclass.md.
+compiled, when the first instance is created; see docs/decisions/own-dataclass.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def create(cls: type) -> type:
     created: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     fields = dataclasses.fields(created)
     methods = {
-        "__init__": compile_init(created, fields),
+        "__init__": compile_later(created, fields),
         "__repr__": represent(fields),
         "__setattr__": refuse_to_assign,
         "__delattr__": refuse_to_delete,
@@ -43,13 +43,26 @@ def create(cls: type) -> type:
     return created
 
 
+def compile_later(cls: type[Any], fields: Fields) -> Method:
+    """Most classes that a start imports get no instance until much later, or never."""
+    for field in fields:
+        if field.kw_only:
+            raise TypeError(f"{cls.__qualname__}.{field.name}: `kw_only` is left to the standard library's dataclass")
+
+    def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807 - it is one
+        init = compile_init(cls, fields)
+        if cls.__init__ is __init__:
+            cls.__init__ = init
+        init(self, *values, **named)
+
+    return __init__
+
+
 def compile_init(cls: type, fields: Fields) -> Method:
     """Sets the slots directly, since `__setattr__` refuses to."""
     names: dict[str, Any] = {"_missing": dataclasses.MISSING}
     parameters, lines = ["self"], []
     for field in fields:
-        if field.kw_only:
-            raise TypeError(f"{cls.__qualname__}.{field.name}: `kw_only` is left to the standard library's dataclass")
         parameter, value = read_default(field, names)
         if field.init:
             parameters.append(parameter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import re
 from collections.abc import Mapping
@@ -131,6 +132,19 @@ def test_what_it_does_not_support_is_refused() -> None:
 def test_nothing_but_the_initializer_is_compiled_for_a_class() -> None:
     for name in ("__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__getstate__", "__setstate__"):
         assert getattr(Base, name).__code__ is getattr(Single, name).__code__
+
+
+def test_the_initializer_is_compiled_for_the_first_instance() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Late:
+        name: str
+        size: int = 1
+
+    before = Late.__init__
+    assert (Late("a").size, Late.__init__ is before) == (1, False)
+    compiled = Late.__init__
+    assert list(inspect.signature(Late).parameters) == ["name", "size"]
+    assert (Late("b", size=2), Late.__init__ is compiled) == (Late("b", 2), True)
 
 
 def test_frozen_classes_with_slots_are_created_by_it() -> None:

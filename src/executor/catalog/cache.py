@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from executor.catalog.declarations.loader import Declared
 from executor.catalog.description import Wish
 from executor.catalog.request_matches import Operations
 from executor.model.source import Source
 from executor.model.tool import Tool
+
+if TYPE_CHECKING:
+    from executor.catalog.declarations.loader import Declared
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -6,15 +6,14 @@ import asyncio
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy.engine import Connection
 
 from executor.catalog import description
 from executor.catalog.cache import K, Recent, V, WorkspaceCache
-from executor.catalog.declarations.loader import Declared, declare
 from executor.catalog.description import BUDGET, Part, Wish
 from executor.catalog.namespaces import visible_namespaces
 from executor.catalog.page_hints import page_hint
@@ -38,9 +37,6 @@ from executor.network.client import MayFollow
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import invalid_arguments, problems
 from executor.sources.kind import Checks, Kind, Meaning, Means, Outlines, destination_of, has_checks
-from executor.sources.lifecycle import persistence, revisions
-from executor.sources.lifecycle.lifecycle import Lifecycle
-from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.registry import Kinds
 from executor.sources.source_request import SourceRequest
 from executor.storage.catalog import sources as source_rows
@@ -50,6 +46,11 @@ from executor.storage.catalog.tools import Head
 from executor.storage.database import Database
 from executor.storage.executions.events import By
 from executor.storage.read_cache import ReadCache
+
+if TYPE_CHECKING:
+    from executor.catalog.declarations.loader import Declared
+    from executor.sources.lifecycle.lifecycle import Lifecycle
+    from executor.sources.lifecycle.persistence import OnInsert
 
 MANY_TOOLS = 500
 MANY_SOURCES = 100_000
@@ -69,7 +70,8 @@ class Catalog:
     ) -> None:
         self._database = database
         self._kinds = kinds if isinstance(kinds, Kinds) else Kinds.of(kinds)
-        self.lifecycle = Lifecycle(database, self._kinds, self._forget, connections)
+        self._kinds.on_changed = lambda source_id: self.lifecycle.source_changed(source_id)
+        self._connections = connections
         self._indexes = Indexes(database, search_folder)
         self._discovery = {
             language: Discovery(database, self._indexes, partial(self._deepen, language)) for language in LANGUAGES
@@ -78,6 +80,12 @@ class Catalog:
         self._sources = ReadCache(database, source_rows.by_id)
         self._validators = Validators(database)
         self._signatures: Recent[tuple[str, str, int, Language], str] = Recent(5_000)
+
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        from executor.sources.lifecycle.lifecycle import Lifecycle
+
+        return Lifecycle(self._database, self._kinds, self._forget, self._connections)
 
     async def tool(self, workspace_id: str, path: str) -> Tool | None:
         cache = self._cache_of(workspace_id)
@@ -281,6 +289,8 @@ class Catalog:
 
         Unknown names contribute nothing; `others` (the built-in tools) are always there.
         """
+        from executor.catalog.declarations.loader import declare
+
         cache, wanted = self._cache_of(workspace_id).declared, tuple(sorted(set(names)))
         key = (language, wanted, tuple(tool.schema_digest for tool in others))
         return await self._remember(cache, key, lambda c: declare(c, workspace_id, language, wanted, others))
@@ -301,7 +311,9 @@ class Catalog:
         if source is not None:
             found = await self.source(workspace_id, source)
             if found is None or not await self._has_visible(found, visibility):
-                raise persistence.no_source(source)
+                from executor.sources.lifecycle.persistence import no_source
+
+                raise no_source(source)
             source_id = found.id
 
         def read(c: Connection) -> list[Head]:
@@ -323,6 +335,8 @@ class Catalog:
 
     async def changes(self, source: Source, at: int | None, *, after: str, limit: int) -> dict[str, Any]:
         """What a reading of the source changed, the last one that changed anything if none is named."""
+        from executor.sources.lifecycle import revisions
+
         return await self._database.read(lambda c: revisions.read(c, source, at, after, limit))
 
     async def add_source(
@@ -360,7 +374,8 @@ class Catalog:
         return bool(kinds)
 
     async def close(self) -> None:
-        await self.lifecycle.close()
+        if "lifecycle" in self.__dict__:
+            await self.lifecycle.close()
         await self._indexes.close()
         await self._kinds.close()
 

@@ -20,7 +20,7 @@ from executor.checking.checkers.python import PythonChecker
 from executor.checking.checkers.server_checker import ServerChecker
 from executor.checking.checkers.typescript import TypeScriptChecker
 from executor.checking.completion import Item
-from executor.checking.diagnostics import PASSED, Diagnostic, Finding, Lines, Verdict, order_diagnostics, truncate
+from executor.checking.diagnostics import PASSED, ROOT, Diagnostic, Finding, Lines, Verdict, order_diagnostics, truncate
 from executor.checking.path_index import Names
 from executor.checking.queue import Unavailable
 from executor.checking.source.cursor import Cursor, cursor
@@ -35,7 +35,6 @@ from executor.model.event import Announcement
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 
-ROOT = "tools"
 LARGE = 20_000  # characters; more is looked through beside the event loop
 OUTLINED = 200_000  # of more, no call is looked at: findings are reported without the tool
 KEPT_VERDICTS, KEPT_FINDINGS, KEPT_VISIBLE = 1_000, 200, 16

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from executor.dataclass import dataclass
 
 Severity = Literal["error", "warning"]
+ROOT = "tools"  # code without this word names no tool, and is not checked
 MAX_DIAGNOSTICS = 20
 MAX_MESSAGE = 600
 MAX_FINDINGS = 100  # of a checker, before they are judged

@@ -11,11 +11,14 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from executor.execution.configuration.application import Configuration, Terms
-from executor.execution.configuration.document import Document, Problem, read_file, read_variable, refuse_document
 from executor.settings import Settings
 from executor.storage.identity.tenancy import Tenancy
+
+if TYPE_CHECKING:
+    from executor.execution.configuration.application import Configuration
+    from executor.execution.configuration.document import Document
 
 NAMES = ("executor.toml", "executor.yaml", "executor.yml")
 logger = logging.getLogger(__name__)
@@ -34,6 +37,8 @@ def is_given(settings: Settings) -> bool:
 
 def read_declared(settings: Settings) -> tuple[Document, Path | None]:
     """With the folder in which its relative paths begin."""
+    from executor.execution.configuration.document import Document, Problem, read_variable
+
     files = find_files(settings)
     document = read_safely(files[0]) if files else Document()
     if len(files) > 1:
@@ -46,6 +51,8 @@ def read_declared(settings: Settings) -> tuple[Document, Path | None]:
 
 def read_safely(file: Path) -> Document:
     """What others can write decides nothing here, since it may run commands as the daemon's user."""
+    from executor.execution.configuration.document import read_file, refuse_document
+
     try:
         with file.open("rb") as opened:
             found = os.fstat(opened.fileno())
@@ -61,6 +68,8 @@ def read_safely(file: Path) -> Document:
 
 async def apply_at_start(configuration: Configuration, settings: Settings, tenancy: Tenancy) -> None:
     """Behind everything else. Nothing that is wrong here stops the daemon, and nothing is removed."""
+    from executor.execution.configuration.application import Terms
+
     try:
         document, folder = await asyncio.to_thread(read_declared, settings)
         operator = replace(tenancy.operator, via="internal")

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from executor import __version__
+from executor import __version__, module_bundle
 from executor.daemon import data_files, lock, session_settings
 from executor.daemon.role import Role, check_role, executes
 from executor.daemon.server import port
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LARGE_BLOCK = 1024 * 1024
 GARBAGE = 20_000  # objects in cycles that may lie about; see docs/decisions/garbage-collection.md
+BUNDLE_SECONDS = 0.5
 FILES = 10_240  # what macOS allows at most
 LoadSurfaces = Callable[[], Callable[[Settings], "Surfaces"]]
 
@@ -187,6 +188,8 @@ async def _open(settings: Settings, report: Report, sandboxes: Sandboxes, mcp: M
 
 
 async def _ready(settings: Settings, report: Report, stopping: asyncio.Event) -> None:
+    import asyncio
+
     gc.freeze()  # what is there now stays, and no later collection looks through it
     gc.set_threshold(GARBAGE)
     gc.enable()
@@ -194,7 +197,18 @@ async def _ready(settings: Settings, report: Report, stopping: asyncio.Event) ->
         _record(settings)
         report.ready(settings.base_url)
         logger.info("daemon.ready", extra={"address": settings.base_url})
+        bundling = asyncio.create_task(_bundle_modules()) if module_bundle.release_bundle() else None
         await stopping.wait()
+        if bundling is not None:
+            bundling.cancel()
+
+
+async def _bundle_modules() -> None:
+    """For the next start, when this one is over: nothing waits for it."""
+    import asyncio
+
+    await asyncio.sleep(BUNDLE_SECONDS)
+    await asyncio.to_thread(module_bundle.write_bundle)
 
 
 async def _await_open(opening: asyncio.Task[Executor], stopping: asyncio.Event) -> Executor | None:

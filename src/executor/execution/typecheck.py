@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from executor.catalog.catalog import Catalog
 from executor.catalog.signatures.signature import COMPACT, signature
-from executor.checking.checker import Checker
-from executor.checking.diagnostics import PASSED, Diagnostic, Verdict, truncate
-from executor.checking.source.lexer import Language
+from executor.checking.diagnostics import PASSED, ROOT, Diagnostic, Verdict, truncate
 from executor.dataclass import dataclass
 from executor.execution import failures
 from executor.execution.builtins import tools
@@ -19,6 +18,10 @@ from executor.execution.calls.pipeline import CallPipeline
 from executor.model.execution import Execution, Failure
 from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
+
+if TYPE_CHECKING:
+    from executor.checking.checker import Checker
+    from executor.checking.source.lexer import Language
 
 Typecheck = Literal["error", "warn", "off"]
 MAX_SIGNATURE = 1_500
@@ -66,18 +69,19 @@ class CheckerTools:
 
 
 class Checks:
-    """`typecheck` and `unavailable` are the settings of the same names; a submission may choose its own `typecheck`."""
+    """`typecheck` and `unavailable` are the settings of the same names; a submission may choose its own `typecheck`.
+    `get_checker` imports the checker: that is left to the first code that names a tool."""
 
-    def __init__(self, checker: Checker, *, typecheck: str, unavailable: str) -> None:
-        self.checker = checker
+    def __init__(self, get_checker: Callable[[], Checker], *, typecheck: str, unavailable: str) -> None:
+        self._get_checker = get_checker
         self._typecheck, self._unavailable = typecheck, unavailable
 
     def begin(self, execution: Execution, typecheck: Typecheck | None) -> asyncio.Task[Ruling] | None:
         """None if there is nothing to wait for: that costs a look at the code, and no more."""
         chosen = typecheck or self._typecheck
-        if chosen == "off":
+        if chosen == "off" or ROOT not in execution.code:
             return None
-        known = self.checker.find_known(
+        known = self._get_checker().find_known(
             execution.workspace_id, execution.language, execution.code, execution.actor_id, execution.toolkit_id
         )
         if known == PASSED:
@@ -86,7 +90,7 @@ class Checks:
 
     async def _check(self, execution: Execution, chosen: str) -> Ruling:
         try:
-            verdict = await self.checker.verdict(
+            verdict = await self._get_checker().verdict(
                 execution.workspace_id, execution.language, execution.code, execution.actor_id, execution.toolkit_id
             )
         except Exception as error:  # the edge: whatever is wrong with the check, it is no fault of the code

@@ -25,7 +25,6 @@ from executor.storage.credentials import connections
 from executor.storage.credentials import secrets as rows
 from executor.storage.database import Database
 from executor.storage.executions import events
-from executor.storage.sessions import model_keys
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
 OWN = ":"  # in the names of what Executor keeps itself; no one can give such a name
@@ -110,6 +109,8 @@ class Secrets:
 
     async def remove(self, workspace_id: str, id_or_name: str, *, by: Actor, force: bool = False) -> Secret:
         """Refused while something uses it, unless forced: connections then wait for a new credential."""
+        from executor.storage.sessions import model_keys
+
         secret = await self.get(workspace_id, id_or_name)
 
         def job(c: Connection) -> None:

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING
 from sqlalchemy.engine import Connection
 
 from executor.catalog.catalog import Catalog
-from executor.checking.checker import Checker
 from executor.connections.connections import Connections
 from executor.daemon import data_files, declared, installation, lock
 from executor.daemon.demo_host import DemoHost
-from executor.daemon.metrics import gather
 from executor.daemon.role import Role
 from executor.daemon.wiring import cluster, secrets
 from executor.daemon.wiring.artifacts import contents_of, maintain_objects
-from executor.daemon.wiring.issuers import Issuers
 from executor.daemon.wiring.oauth import LateGrants, on_connected, reseal
 from executor.daemon.wiring.runtimes import Sandboxes
 from executor.daemon.wiring.telemetry import open_telemetry
@@ -35,7 +32,6 @@ from executor.execution.builtins.tools import BUILTINS
 from executor.execution.calls.guards import Guards
 from executor.execution.calls.pipeline import CallPipeline
 from executor.execution.calls.revocations import Revocations
-from executor.execution.configuration.application import Configuration
 from executor.execution.dispatch import LocalDispatch
 from executor.execution.engine import Engine
 from executor.execution.policies.cache import PolicyCache
@@ -63,9 +59,12 @@ from executor.storage.start_log import StartLog
 from executor.storage.webhooks import webhooks as webhook_rows
 
 if TYPE_CHECKING:
+    from executor.checking.checker import Checker
     from executor.connections.oauth.logins import Logins
+    from executor.daemon.wiring.issuers import Issuers
     from executor.daemon.wiring.session_proxies import SessionProxies
     from executor.execution.cluster_dispatch import ClusterDispatch
+    from executor.execution.configuration.application import Configuration
     from executor.execution.toolkits.exposure import Exposures
     from executor.execution.toolkits.toolkits import Toolkits
     from executor.sessions.model_proxy.provider_keys import ProviderKeys
@@ -107,8 +106,7 @@ class Executor:
         self.anonymous = Anonymous(database, admitted=settings.admits_anonymous)
         self.policies = PolicyCache(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
-        self.issuers = Issuers(settings, database, tenancy, self.egress)
-        if self.issuers.bearers is not None:
+        if settings.mcp_issuer and self.issuers.bearers is not None:
             self.authenticator.verify = self.issuers.bearers.verify
         self.secrets = secrets.secrets_of(settings, database)
         self.secrets.others += (reseal, reseal_webhooks)
@@ -156,9 +154,7 @@ class Executor:
         dispatch = self._cluster or LocalDispatch(
             database, self.pipeline, self.runtimes, ttl_ms, settings.inline_bytes, limits=self.use_limits
         )
-        self.checker = Checker(self.catalog, CheckerTools(self.pipeline, self.catalog), tuple(BUILTINS.values()))
-        self.feed.listen(self.checker.on_event, self.checker.forget)
-        checks = Checks(self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
+        checks = Checks(lambda: self.checker, typecheck=settings.typecheck, unavailable=settings.typecheck_unavailable)
         self.engine = Engine(
             database,
             dispatch,
@@ -173,13 +169,33 @@ class Executor:
             self.catalog.lifecycle.shared_commands = cluster.shared_commands(settings, role, database)
         self.exporter: Exporter | None = None
         self.anonymous.abandon = self._abandon
-        self.configuration = Configuration(database, self.catalog, self.connections, self.engine, tenancy)
 
     @property
     def is_ready(self) -> bool:
         """Whether it can use its database, as far as it knows."""
         processes = self.database.processes
         return self.database.damage is None and (processes is None or processes.is_alive)
+
+    @cached_property
+    def issuers(self) -> Issuers:
+        from executor.daemon.wiring.issuers import Issuers
+
+        return Issuers(self.settings, self.database, self.tenancy, self.egress)
+
+    @cached_property
+    def checker(self) -> Checker:
+        from executor.checking.checker import SETTLED_SECONDS, Checker
+
+        made = Checker(self.catalog, CheckerTools(self.pipeline, self.catalog), tuple(BUILTINS.values()))
+        self.feed.listen(made.on_event, made.forget)
+        asyncio.get_running_loop().call_later(SETTLED_SECONDS, made.forget)  # what it did not hear of just before
+        return made
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        from executor.execution.configuration.application import Configuration
+
+        return Configuration(self.database, self.catalog, self.connections, self.engine, self.tenancy)
 
     @cached_property
     def logins(self) -> Logins:
@@ -296,8 +312,9 @@ class Executor:
             if declared.is_given(settings) and role != "worker":
                 applying = declared.apply_at_start(executor.configuration, settings, executor.tenancy)
                 executor._tasks.append(asyncio.create_task(applying))
-            executor.catalog.lifecycle.start(settings.refresh_seconds)
             if executor.exporter is not None:
+                from executor.daemon.metrics import gather
+
                 executor.exporter.begin(partial(gather, executor))
         except BaseException:
             if exporter is not None:
@@ -323,6 +340,7 @@ class Executor:
         """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits.
         Without a source there is no call, and it is not imported at all."""
         await asyncio.sleep(WARM_SECONDS)
+        self.catalog.lifecycle.start(self.settings.refresh_seconds)
         if await self.catalog.warm():
             await self.egress.warm()
 
@@ -398,7 +416,8 @@ class Executor:
                 last_first.push_async_callback(self.session_proxies.close)
             if "logins" in self.__dict__:
                 last_first.push_async_callback(self.logins.grants.close)
-            last_first.push_async_callback(self.checker.close)
+            if "checker" in self.__dict__:
+                last_first.push_async_callback(self.checker.close)
             last_first.push_async_callback(self.runtimes.close)
             last_first.callback(self.feed.close)
             last_first.push_async_callback(self.hosting.close)

@@ -15,7 +15,6 @@ from executor.model.policy import MadeFor, Policy
 from executor.model.tool import Tool
 from executor.policy.decide import find_outdated
 from executor.policy.drafts import text
-from executor.sources.lifecycle import revisions
 from executor.sources.mcp.tools.hints import claims_to_read
 from executor.storage.catalog.policies import names_namespace
 
@@ -55,6 +54,8 @@ async def _describe_change(
     pipeline: CallPipeline, workspace_id: str, tool: Tool, policy: Policy, made_for: MadeFor
 ) -> dict[str, Any]:
     """How the tool differs from the one that the policy was created for; `isNew` if the path did not exist then."""
+    from executor.sources.lifecycle import revisions
+
     found = await pipeline.database.read(lambda c: revisions.since(c, workspace_id, made_for.digests, tool))
     source = await pipeline.bindings.source_of(workspace_id, tool)
     differences = [asdict(one) for one in found.found] if found is not None else []

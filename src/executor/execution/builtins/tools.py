@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -32,9 +32,11 @@ from executor.model.tool import Tool
 from executor.policy.visibility import Visibility
 from executor.schemas.validation import Validator, compile_schema, invalid_arguments, problems
 from executor.sources.lifecycle.consent import is_for_strangers, refusal_of_strangers, runs_here
-from executor.sources.lifecycle.persistence import OnInsert
 from executor.sources.source_request import Consent, SourceRequest
 from executor.storage.executions.events import By
+
+if TYPE_CHECKING:
+    from executor.sources.lifecycle.persistence import OnInsert
 
 SOURCE = declaration.SOURCE
 

@@ -70,7 +70,6 @@ class Lifecycle:
         self._tried: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._began = now_ms()
-        kinds.on_changed = self.source_changed
         self.shared_commands: SharedCommands | None = None  # set where several processes share the database
 
     async def probe(self, request: SourceRequest, offer: Offer | None = None, *, by: By = None) -> Probe:
