@@ -160,16 +160,16 @@ def test_91_logins_at_one_server_and_at_another_confirm_no_login_at_both(
     """Defence: `Logins._confirm_origins`: servers count together only if an earlier login was at all of them."""
     evil.routes["/token"] = as_json({"access_token": "of-the-source", "token_type": "Bearer", "expires_in": 3600})
 
-    def described(server: Upstream) -> dict[str, str]:
+    def flow_at(server: Upstream) -> dict[str, str]:
         return {"authorizationUrl": f"{server.url}/login", "tokenUrl": f"{server.url}/token"}
 
-    add(daemon, evil, {"authorizationCode": flow(**described(trusted))})
+    add(daemon, evil, {"authorizationCode": flow(**flow_at(trusted))})
     mine = identities.signed_in(daemon)
     for server in (trusted, evil):
-        evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**described(server))}))
+        evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**flow_at(server))}))
         assert daemon.post("/v1/sources/mix91/refresh").status == 200
         assert log_in(mine, trusted, name=f"at-{urlsplit(server.url).port}").status == 200
-    mixed = described(trusted) | {use: f"{evil.url}/{use}"}
+    mixed = flow_at(trusted) | {use: f"{evil.url}/{use}"}
     evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**mixed)}))
     assert daemon.post("/v1/sources/mix91/refresh").status == 200
     refused = log_in(mine, trusted)
