@@ -83,7 +83,7 @@ def test_266_a_link_into_anothers_account_does_not_outlive_the_role_of_who_made_
     assert nobody(daemon).post("/v1/auth/sign-in", {"token": fragment(link["url"])}).status == 401
 
 
-def began(place: Place, who: Caller, **wish: str) -> tuple[str, dict[str, str]]:
+def begin_login(place: Place, who: Caller, **wish: str) -> tuple[str, dict[str, str]]:
     """A login that has come as far as the way back, and its browser's headers."""
     given = {"source": "shop", **wish}
     started = who.post("/v1/connections/oauth/start", given)
@@ -112,7 +112,7 @@ def test_267_a_login_does_not_end_for_someone_who_may_no_longer_connect(
     assert place.browse(place.start().json["authorizationUrl"]).status == 200
     [before] = place.daemon.get("/v1/connections").json["items"]
     who = identities.invite(place.daemon, was)
-    path, headers = began(place, who, scope=scope)
+    path, headers = begin_login(place, who, scope=scope)
     assert lose(who).status in (200, 204)
     refused = place.daemon.get(path, role=None, headers=headers)
     assert refused.status in (400, 403), refused.body

@@ -14,7 +14,9 @@ from tests.connections.oauth.test_login import with_cookie
 from tests.sources.upstream import Upstream, as_json, serving
 from tests.support.login_harness import visit
 from tests.support.loopback import Authority, listening
+from tests.surfaces.api import identities
 from tests.surfaces.api.daemon_server import Answer, Daemon
+from tests.surfaces.api.identities import Caller
 
 CLIENT = {"clientId": "known-app", "clientSecret": "a-secret-of-the-app"}
 
@@ -36,9 +38,9 @@ def evil(daemon: Daemon) -> Iterator[Upstream]:
         daemon.request("DELETE", "/v1/sources/mix91")
 
 
-def add(daemon: Daemon, evil: Upstream, flows: dict[str, Any]) -> None:
+def document_of(evil: Upstream, flows: dict[str, Any]) -> dict[str, Any]:
     login = {"type": "oauth2", "flows": flows}
-    document = {
+    return {
         "openapi": "3.1.0",
         "info": {"title": "Mix", "version": "1"},
         "servers": [{"url": evil.url}],
@@ -46,7 +48,10 @@ def add(daemon: Daemon, evil: Upstream, flows: dict[str, Any]) -> None:
         "components": {"securitySchemes": {"login": login}},
         "paths": {"/me": {"get": {"operationId": "me", "tags": ["use"], "responses": {"200": {}}}}},
     }
-    evil.routes["/openapi.json"] = as_json(document)
+
+
+def add(daemon: Daemon, evil: Upstream, flows: dict[str, Any]) -> None:
+    evil.routes["/openapi.json"] = as_json(document_of(evil, flows))
     added = daemon.post("/v1/sources", {"location": f"{evil.url}/openapi.json", "namespace": "mix91"})
     assert added.status == 201, added.body
     evil.requests.clear()
@@ -122,6 +127,66 @@ def test_91_metadata_of_a_server_names_the_login_page_of_another(
     assert start(daemon, authority).status == 200
     refused = start(daemon, authority, clientId="", clientSecret="")
     assert refused.status == 422 and refused.json["servers"][-1]["use"] == "registration", refused.body
+
+
+@pytest.fixture
+def trusted() -> Iterator[Upstream]:
+    """A provider at which people have logged in before."""
+    with serving() as server:
+        server.otherwise = as_json({"access_token": "of-the-provider", "token_type": "Bearer", "expires_in": 3600})
+        yield server
+
+
+def log_in(who: Caller, trusted: Upstream, **body: Any) -> Answer:
+    """As far as the answer that comes back; or the refusal to start."""
+    given = {"source": "mix91", "allowServer": trusted.url, "scope": "actor", **CLIENT, **body}
+    begun = who.post("/v1/connections/oauth/start", given)
+    if begun.status != 200:
+        return begun
+    page, headers = begun.json["authorizationUrl"], {}
+    if "set-cookie" in begun.headers:
+        headers = with_cookie(begun)
+    else:
+        gone = who.daemon.get(f"{urlsplit(page).path}/go", role=None)
+        page, headers = gone.headers["location"], with_cookie(gone)
+    state = dict(parse_qsl(urlsplit(page).query))["state"]
+    return who.daemon.get(f"/oauth/callback?state={state}&code=x", role=None, headers=headers)
+
+
+@pytest.mark.parametrize("use", ["tokenUrl", "refreshUrl", "authorizationUrl"])
+def test_91_logins_at_one_server_and_at_another_confirm_no_login_at_both(
+    daemon: Daemon, evil: Upstream, trusted: Upstream, use: str
+) -> None:
+    """Defence: `Logins._confirm_origins`: servers count together only if an earlier login was at all of them."""
+    evil.routes["/token"] = as_json({"access_token": "of-the-source", "token_type": "Bearer", "expires_in": 3600})
+
+    def flow_at(server: Upstream) -> dict[str, str]:
+        return {"authorizationUrl": f"{server.url}/login", "tokenUrl": f"{server.url}/token"}
+
+    add(daemon, evil, {"authorizationCode": flow(**flow_at(trusted))})
+    mine = identities.signed_in(daemon)
+    for server in (trusted, evil):
+        evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**flow_at(server))}))
+        assert daemon.post("/v1/sources/mix91/refresh").status == 200
+        assert log_in(mine, trusted, name=f"at-{urlsplit(server.url).port}").status == 200
+    mixed = flow_at(trusted) | {use: f"{evil.url}/{use}"}
+    evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**mixed)}))
+    assert daemon.post("/v1/sources/mix91/refresh").status == 200
+    refused = log_in(mine, trusted)
+    assert refused.status == 422, refused.body
+    assert {one["origin"] for one in refused.json["servers"]} == {evil.url, trusted.url}
+
+
+def test_91_what_one_person_confirmed_is_asked_of_another(daemon: Daemon, evil: Upstream, trusted: Upstream) -> None:
+    mixed = {"authorizationUrl": f"{trusted.url}/login", "tokenUrl": f"{evil.url}/token"}
+    evil.routes["/token"] = as_json({"access_token": "of-the-source", "token_type": "Bearer", "expires_in": 3600})
+    add(daemon, evil, {"authorizationCode": flow(**mixed)})
+    mine, other = identities.signed_in(daemon), identities.invite(daemon, "admin")
+    assert log_in(mine, trusted).status == 422
+    assert log_in(mine, trusted, confirmServers=[evil.url, trusted.url]).status == 200
+    assert log_in(mine, trusted, name="again").status == 200
+    for scope in ("actor", "workspace"):
+        assert log_in(other, trusted, scope=scope).status == 422
 
 
 def test_91_an_answer_that_names_another_issuer(daemon: Daemon, authority: Authority, evil: Upstream) -> None:

@@ -32,6 +32,7 @@ def operation(name: str, *parameters: Any, body: Any = None, media: str = "appli
 
 MONEY = {"type": "object", "properties": {"to": TEXT, "amount": {"type": "number"}}, "required": ["to"]}
 FIELDS = {"type": "object", "properties": {"owner": TEXT, "meta": OPEN}, "additionalProperties": True}
+LOOSE = {"type": "object", "properties": {"to": {}}}
 PATHS = {
     "/pay": {"post": operation("pay", query("owner"), query("meta", OPEN), query("page[size]"))},
     "/deep": {"get": operation("deep", query("owner"), query("filter", OPEN, style="deepObject"), query("filter[id]"))},
@@ -50,8 +51,8 @@ PATHS = {
     "/find": {"get": operation("find", query("id", {}), query("ids", {"type": "array", "items": TEXT}))},
     "/loose": {
         "post": operation("loose", body={"type": "object", "properties": {"to": {}, "meta": OPEN}}),
-        "put": operation("looseForm", body={"type": "object", "properties": {"to": {}}}, media=FORM),
-        "patch": operation("looseParts", body={"type": "object", "properties": {"to": {}}}, media="multipart/form-data"),
+        "put": operation("looseForm", body=LOOSE, media=FORM),
+        "patch": operation("looseParts", body=LOOSE, media="multipart/form-data"),
     },
     "/head": {"get": operation("head", {"in": "header", "name": "X-Owner", "schema": TEXT})},
     "/secret/{id}": {"get": operation("secret", {"in": "path", "name": "id", "required": True, "schema": TEXT})},

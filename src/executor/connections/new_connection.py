@@ -145,7 +145,7 @@ def check_name(name: str) -> None:
 def check_permitted(c: Database, source: Source, offer: Offer, by: Actor) -> None:
     """In a job. Members fill in what the source or an administrator has named, with values of their own.
 
-    A variable is the operator's to name: there is always one more that makes some program run what it says.
+    A variable of a command is the operator's to name: there is always one more that some program runs, or loads.
     """
     made = {key_of(one) for made in connections.of_source(c, source.id) if not made.actor_id
             for one in made.options.get("placements", ())}  # fmt: skip
@@ -156,7 +156,8 @@ def check_permitted(c: Database, source: Source, offer: Offer, by: Actor) -> Non
         if unnamed:
             raise refusal_of("saying by hand where a credential goes")
     variables = {name for name, _ in source.known_keys.get("environment") or ()}
-    if not by.may("operate") and any(one["in"] == VARIABLE and one["name"] not in variables for one in unnamed):
+    added = [one for one in unnamed if one["in"] == VARIABLE and one["name"] not in variables]
+    if added and source.known_keys.get("command") and not by.may("operate"):
         raise refusal_of("running a command")
 
 

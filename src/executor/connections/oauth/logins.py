@@ -147,7 +147,7 @@ class Logins:
         endpoints = endpoints_of(found.server, grant_type, registers=not wish.client_id)
         for url in endpoints.values():
             self._http.check(url, frozenset(origins))
-        confirmed = await self._confirm_origins(source, wish)
+        confirmed = await self._confirm_origins(actor, source, wish, endpoints)
         check_origins(endpoints, confirmed)
         if wish.client_id:
             given = (wish.client_id, wish.client_secret, wish.client_method)
@@ -160,10 +160,17 @@ class Logins:
         parts = (found.server, client.row_id, scopes, found.resource, origins, grant_type)
         return Terms(source.id, name, owner, *parts, way=way, confirmed=tuple(sorted(confirmed)))
 
-    async def _confirm_origins(self, source: Source, wish: Wish) -> frozenset[str]:
-        """Servers that a person names, or has logged in at before."""
-        before = await self._database.read(lambda c: connections.of_source(c, source.id))
-        return confirmed_origins(wish.confirm, [one.options[OAUTH]["server"] for one in before if OAUTH in one.options])
+    async def _confirm_origins(
+        self, actor: Actor, source: Source, wish: Wish, endpoints: Mapping[str, str]
+    ) -> frozenset[str]:
+        """Servers that a person names, with those of one login of theirs or of the workspace, if that is enough. Two
+        logins would let a source have each server confirmed alone, and then mix them."""
+        known = await self._database.read(lambda c: connections.of_source(c, source.id))
+        before = [one.options[OAUTH]["server"] for one in known
+                  if OAUTH in one.options and one.actor_id in ("", actor.id)]  # fmt: skip
+        wanted = {parse(url).origin for url in endpoints.values()}
+        found = (confirmed_origins(wish.confirm, [server]) for server in before)
+        return next((one for one in found if wanted <= one), confirmed_origins(wish.confirm, ()))
 
     async def _source(self, actor: Actor, name: str) -> Source:
         source = await self._database.read(lambda c: sources.get(c, actor.workspace_id, name))
