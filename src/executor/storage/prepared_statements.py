@@ -125,12 +125,12 @@ class Prepared:
         statement = cast(ClauseElement, self._statement)
         compiled = cast(SQLCompiler, statement.compile(dialect=c.dialect, column_keys=self._columns))
         order = tuple(compiled.positiontup or ()) if compiled.positional else None
-        self._compiled[c.dialect.name] = made = compiled.string, order, taking(order or ())
+        self._compiled[c.dialect.name] = made = compiled.string, order, value_getter(order or ())
         return made
 
 
-def taking(names: Sequence[str]) -> Take:
-    """The values of these names, as a tuple."""
+def value_getter(names: Sequence[str]) -> Take:
+    """Of the values of these names, as a tuple."""
     if len(names) > 1:
         return itemgetter(*names)
     return lambda values: tuple([values[name] for name in names])
