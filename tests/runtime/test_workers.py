@@ -18,7 +18,7 @@ import pytest_asyncio
 
 from executor.errors import Busy, SandboxLost
 from executor.model.execution import Limits
-from executor.runtime.protocol import Answer
+from executor.runtime.protocol import Answer, BatchingSandbox
 from executor.runtime.typescript import image
 from executor.runtime.typescript.runtime import TypeScriptRuntime
 from executor.runtime.worker import frames, pool, process, wasmtime_ffi
@@ -52,6 +52,19 @@ async def test_killing_a_worker_loses_its_sandboxes_and_no_others(own: TypeScrip
     lost = [outcome for outcome in outcomes if isinstance(outcome, SandboxLost)]
     assert len(lost) == 2
     assert [outcome.value for outcome in outcomes if not isinstance(outcome, BaseException)] == ["7", "7"]
+
+
+async def test_answers_that_are_given_together_are_lost_together(own: TypeScriptRuntime) -> None:
+    sandbox = await own.open()
+    assert isinstance(sandbox, BatchingSandbox)
+    await sandbox.start(program("await Promise.all([tools.a.b({}), tools.a.b({})])"))
+    for pid in own.worker_pids:
+        os.kill(pid, signal.SIGKILL)
+    outcomes = await sandbox.answer_all([Answer(seq, CLOCK, value="7") for seq in (1, 2)])
+    await sandbox.close()
+    assert [type(outcome) for outcome in outcomes] == [SandboxLost, SandboxLost]
+    with pytest.raises(SandboxLost):
+        await sandbox.answer_all([Answer(1, CLOCK, value="7")])
 
 
 async def test_a_killed_worker_is_replaced(own: TypeScriptRuntime) -> None:

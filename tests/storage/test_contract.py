@@ -279,6 +279,26 @@ async def test_a_listener_that_raises_stops_no_other_one_and_no_writer(
     assert "a listener failed" in caplog.text
 
 
+async def test_what_calls_and_code_say_reaches_followers_and_no_listeners(database: Database, local: Tenancy) -> None:
+    feed, heard, ws = Feed(database), list[str](), local.workspace.id
+    feed.listen(lambda announcement: heard.append(announcement.type))
+    happened = ("call.started", "call.succeeded", "execution.log", "execution.completed")
+
+    async def follow() -> list[str]:
+        seen: list[str] = []
+        async for batch in feed.follow(ws, execution_id="exec_1"):
+            seen += [event.type for event in batch.events]
+            if len(seen) == len(happened):
+                break
+        return seen
+
+    following = asyncio.create_task(follow())
+    for type in happened:
+        await database.write(lambda c, type=type: events.append(c, ws, type, {}, "exec_1"))  # type: ignore[misc]
+    assert await asyncio.wait_for(following, 120) == list(happened)
+    assert heard == ["execution.completed"]
+
+
 async def test_a_closed_feed_ends_its_followers(database: Database, local: Tenancy) -> None:
     feed = Feed(database)
 

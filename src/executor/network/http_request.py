@@ -38,8 +38,8 @@ async def open_response(
     if isinstance(data, Upload):
         headers["Content-Length"] = str(data.size)
     content = sending(data, seconds) if isinstance(data, Upload) else data
-    guessed = data is None and outgoing.method in SAFE_METHODS  # then there is nothing to guess, which is quicker
-    skipped = None if guessed else NOT_GUESSED
+    # Where there is no body, nothing is guessed, and to forbid it would take long.
+    skipped = None if data is None and outgoing.method in SAFE_METHODS else NOT_GUESSED
     made = Request(outgoing.method, url, headers=headers, skip_auto_headers=skipped, data=content)
     try:
         return await read_head(made, await connect(connector, made, timeout))
