@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import StorageFull
 from executor.execution.dispatch import LocalDispatch
-from executor.execution.journal.journal import FEW, read_few, read_recorded
+from executor.execution.journal.journal import FEW, Journal, read_few, read_recorded
 from executor.execution.outcome import Outcome
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
@@ -110,6 +110,26 @@ async def test_a_cancellation_behind_the_approval_ends_the_run_that_is_ahead(
     await until(lambda: engine.live == 0)
     status, call, _ = await read_stored(harness, outcome)
     assert (status, call.state) == ("cancelled", "abandoned")
+    assert harness.effects() == []
+
+
+async def test_a_denial_is_in_the_database_before_the_code_hears_of_it(
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it could make the same call again, and someone would have to deny it again."""
+    outcome = await harness.run(f"try {{ {WRITE} }} catch {{ {WRITE} }}")
+    await_claim, waiting = Journal.await_claim, list[Journal]()
+
+    async def note(journal: Journal) -> None:
+        waiting.append(journal)
+        await await_claim(journal)
+
+    monkeypatch.setattr(Journal, "await_claim", note)
+    Disk(harness, monkeypatch).hold(lambda: waiting, lambda: None)
+    await harness.settle(outcome, "deny")
+    finished = await harness.wait(outcome.execution.id)
+    assert finished.execution.failure is not None
+    assert finished.execution.failure.code == "denied"
     assert harness.effects() == []
 
 
