@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from executor.errors import StorageFull
 from executor.execution.dispatch import LocalDispatch
-from executor.execution.journal.journal import FEW, read_few, read_recorded
+from executor.execution.journal.journal import FEW, Journal, read_few, read_recorded
 from executor.execution.outcome import Outcome
 from executor.model.execution import Call, Execution
 from executor.model.interaction import Interaction
@@ -49,7 +49,7 @@ def fail() -> None:
     raise sqlite3.OperationalError("database or disk is full")
 
 
-async def stored(harness: ExecutorHarness, outcome: Outcome) -> tuple[str, Call, Interaction]:
+async def read_stored(harness: ExecutorHarness, outcome: Outcome) -> tuple[str, Call, Interaction]:
     workspace_id, execution_id = outcome.execution.workspace_id, outcome.execution.id
 
     def job(c: Connection) -> tuple[str, Call, Interaction]:
@@ -80,13 +80,13 @@ async def test_an_approval_that_can_not_be_committed_leaves_everything_as_it_was
     harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcome, database = await harness.run(WRITE), harness.executor.database
-    before = await stored(harness, outcome)
+    before = await read_stored(harness, outcome)
     Disk(harness, monkeypatch).hold(lambda: database.queue_length, fail)
     with pytest.raises(StorageFull):
         await harness.settle(outcome, "approve")
     await until(lambda: harness.executor.engine.live == 0)
     await until(lambda: harness.executor.runtime.open_sandboxes == 0)
-    assert await stored(harness, outcome) == before
+    assert await read_stored(harness, outcome) == before
     assert harness.effects() == []
     await harness.settle(outcome, "approve")
     assert value(await harness.wait(outcome.execution.id))["key"] == "a"
@@ -108,8 +108,28 @@ async def test_a_cancellation_behind_the_approval_ends_the_run_that_is_ahead(
     await harness.settle(outcome, "approve")
     assert (await cancelling[0]).status == "cancelled"
     await until(lambda: engine.live == 0)
-    status, call, _ = await stored(harness, outcome)
+    status, call, _ = await read_stored(harness, outcome)
     assert (status, call.state) == ("cancelled", "abandoned")
+    assert harness.effects() == []
+
+
+async def test_a_denial_is_in_the_database_before_the_code_hears_of_it(
+    harness: ExecutorHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it could make the same call again, and someone would have to deny it again."""
+    outcome = await harness.run(f"try {{ {WRITE} }} catch {{ {WRITE} }}")
+    await_claim, waiting = Journal.await_claim, list[Journal]()
+
+    async def note(journal: Journal) -> None:
+        waiting.append(journal)
+        await await_claim(journal)
+
+    monkeypatch.setattr(Journal, "await_claim", note)
+    Disk(harness, monkeypatch).hold(lambda: waiting, lambda: None)
+    await harness.settle(outcome, "deny")
+    finished = await harness.wait(outcome.execution.id)
+    assert finished.execution.failure is not None
+    assert finished.execution.failure.code == "denied"
     assert harness.effects() == []
 
 

@@ -87,12 +87,19 @@ class Journal:
         self._guarded: Guarded | None = None
         self._attempts = execution.attempts
         self._recorded: Recorded | None = None
+        self._claimed: asyncio.Future[Any] | None = None
         self.moved: int | None = None
 
     def follow(self, claimed: asyncio.Future[Any], recorded: Recorded) -> None:
         """Nothing is durable before the write that claims the execution, which has read what is `recorded`."""
         self._pending.append(claimed)
-        self._recorded = recorded
+        self._claimed, self._recorded = claimed, recorded
+
+    async def await_claim(self) -> None:
+        """From then on, what is read of the database has the decision that let the execution continue."""
+        claimed, self._claimed = self._claimed, None
+        if claimed is not None:
+            await asyncio.shield(claimed)
 
     async def load(self) -> Recorded:
         recorded, self._recorded = self._recorded, None

@@ -210,6 +210,7 @@ class Run:
             self._log.restore(recorded)
             self._take(await sandbox.start(program))
             await self._replay(sandbox)
+            await self.journal.await_claim()
         if self._check is None or await self._passes(self._check):
             await self._live(sandbox)
 

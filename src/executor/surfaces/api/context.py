@@ -12,6 +12,7 @@ from fastapi.utils import create_model_field
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from executor.daemon.wiring.executor import Executor
 from executor.errors import Forbidden, InvalidRequest
@@ -20,6 +21,7 @@ from executor.model.identity.permissions import Permission
 from executor.policy.visibility import Visibility
 from executor.surfaces.api.idempotency import create_once
 from executor.surfaces.api.json_response import Answer
+from executor.surfaces.api.plain_requests import answer_plainly, is_plain
 from executor.surfaces.http.guard import ACTOR
 from executor.surfaces.http.long_wait import LongWaits
 from executor.surfaces.http.open_requests import declare_needs
@@ -138,6 +140,8 @@ class EdgeRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """No response model: nothing is validated, and few ask for the document that needs it."""
         super().__init__(path, endpoint, **{**options, "response_model": None})
+        if is_plain(self) and not self.takes_key:
+            self.app = answer_plainly(self, self.admit, self.app)
 
     def describe_answer(self) -> None:
         if (type_ := answered_type(self.endpoint)) is not None:
@@ -159,25 +163,25 @@ class EdgeRoute(APIRoute):
         handler = super().get_route_handler()
         if not hasattr(self.endpoint, "needs"):
             raise TypeError(f"{self.path} does not declare its permission")
-        any_of = self.needs
-        is_narrowed = getattr(self.endpoint, "is_narrowed", False)
-        known = frozenset(names_of(self.dependant.query_params))
-        # What is not in the document is called by other services, which may add what they like.
-        strict = self.include_in_schema
         creates = self.takes_key
 
         async def handle(request: Request) -> Response:
-            declare_needs(any_of or ())
-            if any_of is not None and not any(meets(request.scope[ACTOR], need) for need in any_of):
-                raise refusal(any_of, request.scope[ACTOR])
-            if any_of is not None and request.scope[ACTOR].toolkit_id and not is_narrowed:
-                raise Forbidden("permission denied: this key reaches only its toolkit", hint=TOOLKIT_HINT)
-            if strict:
-                refuse_unknown(request, known)
-            here = Context(request.scope, request.receive)
+            here = self.admit(request.scope, request.receive)
             return await create_once(here, handler) if creates else await handler(here)
 
         return handle
+
+    def admit(self, scope: Scope, receive: Receive) -> Context:
+        """The request, if its actor may make it and it names no parameter that the route does not know."""
+        here, any_of = Context(scope, receive), self.needs
+        declare_needs(any_of or ())
+        if any_of is not None and not any(meets(here.actor, need) for need in any_of):
+            raise refusal(any_of, here.actor)
+        if any_of is not None and here.actor.toolkit_id and not getattr(self.endpoint, "is_narrowed", False):
+            raise Forbidden("permission denied: this key reaches only its toolkit", hint=TOOLKIT_HINT)
+        if self.include_in_schema:  # what is not in the document is called by others, which may add what they like
+            refuse_unknown(here, names_of(self.dependant.query_params))
+        return here
 
 
 def refusal(any_of: tuple[Need, ...], actor: Actor) -> Forbidden:
