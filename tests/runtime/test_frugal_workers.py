@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest_asyncio
 
 from executor.errors import DataDirectoryUnusable
 from executor.runtime.typescript.runtime import TypeScriptRuntime
+from executor.runtime.worker.process import Stream, Worker
 from tests.runtime.program_driver import program, value_of
 from tests.support.conditions import until
 
@@ -85,3 +87,25 @@ async def test_workers_that_could_not_be_started_are_started_by_a_later_program(
     await until(lambda: children_of(frugal) == 3)
     for sandbox in sandboxes:
         await sandbox.close()
+
+
+async def test_a_worker_gets_programs_only_when_each_of_its_places_can_be_reached(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy daemon may take longer to connect to the places of a worker than the worker to start."""
+    connect, unreached = Worker._connect, list[int]()
+
+    async def connect_late(worker: Worker, end: socket.socket, stream: Stream) -> None:
+        if stream is not worker.control and worker.control.transport is not None:
+            await until(worker.ready.done)
+        await connect(worker, end, stream)
+
+    def note(worker: Worker) -> None:
+        unreached.extend(place.index for place in worker.free if place.stream.transport is None)
+
+    monkeypatch.setattr(Worker, "_connect", connect_late)
+    runtime = TypeScriptRuntime(workers=1, slots=4, cache_dir=cache_dir)
+    monkeypatch.setattr(runtime, "_on_ready", note)
+    await runtime.start()
+    assert unreached == []
+    await runtime.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -120,11 +121,39 @@ def test_what_is_no_log_has_nothing(tmp_path: Path, content: bytes) -> None:
     assert not list(start_log.read(tmp_path / "starts"))
 
 
-async def test_records_that_come_together_are_synced_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log, real, syncs = StartLog(tmp_path / "starts"), start_log.sync, []
-    monkeypatch.setattr(start_log, "sync", lambda file: (syncs.append(file), real(file)))
-    await note(log, *(execution(number) for number in range(200)))
-    assert len(syncs) < 200
+async def test_records_that_come_together_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, real, sizes = StartLog(tmp_path / "starts"), os.pwrite, list[int]()
+
+    def write(file: int, data: bytes, offset: int) -> int:
+        sizes.append(len(data))
+        return real(file, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", write)
+    noted = [execution(number) for number in range(200)]
+    await note(log, *noted)
+    assert len(sizes) == 1
+    assert list(start_log.read(tmp_path / "starts")) == noted
+    log.close()
+
+
+async def test_each_write_ends_when_it_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, synced = StartLog(tmp_path / "starts"), list[int]()
+    monkeypatch.setattr(os, "fsync", synced.append)
+    await note(log, ONE)
+    flags = fcntl.fcntl(log._file, fcntl.F_GETFL)
+    assert synced or flags & os.O_DSYNC
+    log.close()
+
+
+async def test_a_new_round_waits_for_what_is_still_written(tmp_path: Path) -> None:
+    log = StartLog(tmp_path / "starts")
+    first = log.add(ONE)
+    log.release()  # committed, before its record was written
+    second = log.add(execution(2))
+    assert first is not None
+    assert second is not None
+    await asyncio.gather(first, second)
+    assert list(start_log.read(tmp_path / "starts")) == [ONE, execution(2)]
     log.close()
 
 

@@ -15,7 +15,6 @@ import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ class StartLog:
             raise
         self._round = os.urandom(8)
         self._end = 0
-        self._unwritten = 0
+        self._unwritten = 0  # records that are not on the disk yet
         self._needed = 0  # records whose executions are not committed yet
         self._has_failed = False
         self._added: list[Written] = []  # in this turn of the loop
@@ -123,7 +122,9 @@ class StartLog:
     def _next_group(self) -> list[Written] | None:
         """They lie one after the other: a new round begins only when no record waits."""
         first = self._queue.get()
-        return list(chain.from_iterable(take_waiting(self._queue, first, GROUP))) if first is not None else None
+        if first is None:
+            return None
+        return [record for added in take_waiting(self._queue, first, GROUP) for record in added]
 
 
 def encode(execution: Execution, of_round: bytes) -> bytes:

@@ -215,8 +215,9 @@ class Worker:
         finally:
             for end in theirs:
                 end.close()
-        streams = [self.control, *(place.stream for place in self.places)]
-        unconnected = [pair[0] for pair in pairs]
+        # Control comes last: when the worker's greeting is read, a program may be sent to every place.
+        streams = [*(place.stream for place in self.places), self.control]
+        unconnected = [pair[0] for pair in (*pairs[1:], pairs[0])]
         try:
             for stream in streams:
                 await self._connect(unconnected[0], stream)
