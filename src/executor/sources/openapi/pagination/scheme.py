@@ -269,11 +269,7 @@ def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) 
     document.visits.spend(len(properties))
     for name, schema in properties.items():
         word = plain(name)
-        if (
-            word in OF_PAGES
-            and "array" not in (types_of(document, schema) or ())
-            and not is_object(document, schema)
-        ):
+        if word in OF_PAGES and "array" not in (types_of(document, schema) or ()) and not is_object(document, schema):
             return True
         inside = depth < 2 and is_wrapper(word) and is_object(document, schema)
         if inside and tells_pages(document, answer_fields(document, schema), depth + 1):
