@@ -78,9 +78,7 @@ _page = Prepared(
     .join_from(
         tools,
         tool_versions,
-        sa.and_(
-            tool_versions.c.workspace_id == tools.c.workspace_id, tool_versions.c.digest == tools.c.schema_digest
-        ),
+        sa.and_(tool_versions.c.workspace_id == tools.c.workspace_id, tool_versions.c.digest == tools.c.schema_digest),
     )
     .where(
         tools.c.source_id == sa.bindparam("source"),

@@ -16,6 +16,8 @@ ANYTHING = ("*/*", "application/*")
 SUCCESS = re.compile(r"2([0-9]{2}|XX)\Z")
 NO_TYPES: frozenset[str] = frozenset()
 ALONE = {name: frozenset({name}) for name in ("object", "array", "string", "boolean", "null", "number", "integer")}
+# A value of one type, which may also be null.
+OBJECT, ARRAY, STRING = ((ALONE[name], ALONE[name] | {"null"}) for name in ("object", "array", "string"))
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
