@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import (
     backlog,
     checking,
+    connected_tools,
     describe,
     direct,
     growth,
@@ -178,6 +179,7 @@ def run(options: argparse.Namespace, folder: Path) -> report.Results:
         if SCALING in wanted:
             warm_up(subjects[:1])
             collect(results, Ours.name, scaling.measure(subjects[0], quick=options.quick, say=say))
+            collect(results, Ours.name, connected_tools.measure(folder / "tools", quick=options.quick, say=say))
         if ENDURANCE in wanted:
             brief = options.quick or not (options.full or options.only)
             collect(results, Ours.name, scaling.endure(subjects[0], quick=brief, say=say))

@@ -152,9 +152,9 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The cache on loopback, from a thread: whoever is measured is another process."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(cache()))) as server:
+def served(folder: Path | None = None) -> Iterator[str]:
+    """A folder, or the cache, on loopback, from a thread: whoever is measured is another process."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder or cache()))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from executor.catalog.search.hints import nearest
 from executor.catalog.search.index.entry import Entry
 from executor.catalog.search.index.index import Index
-from executor.catalog.search.index.segment import build_segment
+from executor.catalog.search.index.segment import build_segment, find_terms
 from executor.catalog.search.query import word_lists
 from executor.catalog.search.query.apps import App, app_names
 from executor.catalog.search.query.intent import wishes
 from executor.catalog.search.query.phrases import sayings
 from executor.catalog.search.query.spelling import distance
 from executor.catalog.search.query.thesaurus import WORDS, thesaurus
-from executor.catalog.search.query.tokenizer import split, stem, stems
+from executor.catalog.search.query.tokenizer import split, stem, stems, words_in
 from executor.catalog.search.ranking import Found, search
 
 QUERIES = Path(__file__).with_name("queries.jsonl")
@@ -236,6 +236,35 @@ def test_searches_leave_the_lists_of_words_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+STEMS = sorted({word for phrase in thesaurus().phrases for word in phrase.split("_") if word})
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(STEMS) | st.sampled_from(sorted(thesaurus().phrases)), max_size=8))
+def test_every_phrase_of_two_or_three_words_is_found(said: list[str]) -> None:
+    text = " ".join(said).replace("_", " ")
+    words = stems(text)
+    runs = ("_".join(words[at : at + size]) for size in (2, 3) for at in range(len(words) - size + 1))
+    assert find_terms(text) == [*words, *(run for run in runs if run in thesaurus().phrases)]
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (b"invoices", ("invoices",)),
+        (b"oauthorize", ("oauthorize",)),
+        (b"oauth2", ("oauth2",)),
+        (b"oauth", ("oauth",)),
+        (b"k8s", ("k8s",)),
+        (b"x" * 50, ("x" * 40,)),
+        (b"PRs", ("pr",)),
+        (b"listForRepo2", ("list", "for", "repo", "2")),
+    ],
+)
+def test_a_run_of_letters_is_split_where_words_begin(run: bytes, words: tuple[str, ...]) -> None:
+    assert words_in(run) == words
 
 
 def test_every_saying_is_about_something() -> None:

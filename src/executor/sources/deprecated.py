@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,11 +26,8 @@ MOVED = {
 }
 
 
-class MovedModules:
-    """Asked last, so it costs nothing while no one imports an old name.
-
-    It is a finder and a loader by its methods: their classes in `importlib.abc` take longer to import than all of this.
-    """
+class MovedModules(MetaPathFinder, Loader):
+    """Asked last, so it costs nothing while no one imports an old name."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from executor.dataclass import dataclass
+from executor.storage.prepared_statements import Prepared
 from executor.storage.tables.core import listings, sources, tool_versions, tools
 
 BATCH = 400
@@ -23,8 +24,7 @@ class Listed:
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRow:
+class EntryRow(NamedTuple):
     """Tags, binding and schema as they are stored: JSON text."""
 
     path: str
@@ -47,12 +47,8 @@ def list_sources(c: Connection, workspace_id: str = "") -> list[Listed]:
 
 def page(c: Connection, one: Listed, after: str, limit: int) -> list[EntryRow]:
     """In the order of paths; nothing of a generation that is gone."""
-    t, v = tools.c, tool_versions.c
-    version = sa.and_(v.workspace_id == t.workspace_id, v.digest == t.schema_digest)
-    columns = (t.path, t.description, t.effect, t.tags, t.deprecated, v.binding, v.input_schema)
-    query = sa.select(*columns).join_from(tools, tool_versions, version)
-    query = query.where(t.source_id == one.source_id, t.generation == one.generation, t.path > after)
-    return [EntryRow(*row) for row in c.execute(query.order_by(t.path).limit(limit))]
+    values = {"source": one.source_id, "generation": one.generation, "after": after, "limit": limit}
+    return list(map(EntryRow._make, _page(c, values)))
 
 
 def effects(c: Connection, one: Listed, after: str, limit: int) -> list[tuple[str, str]]:
@@ -72,3 +68,24 @@ def summaries(c: Connection, workspace_id: str, paths: Sequence[str]) -> dict[st
         query = query.where(t.workspace_id == workspace_id, t.path.in_(paths[start : start + BATCH]))
         found |= {row.path: (row.description, row.effect) for row in c.execute(query)}
     return found
+
+
+_page = Prepared(
+    sa.select(
+        *(tools.c.path, tools.c.description, tools.c.effect, tools.c.tags, tools.c.deprecated),
+        *(tool_versions.c.binding, tool_versions.c.input_schema),
+    )
+    .join_from(
+        tools,
+        tool_versions,
+        sa.and_(tool_versions.c.workspace_id == tools.c.workspace_id, tool_versions.c.digest == tools.c.schema_digest),
+    )
+    .where(
+        tools.c.source_id == sa.bindparam("source"),
+        tools.c.generation == sa.bindparam("generation"),
+        tools.c.path > sa.bindparam("after"),
+    )
+    .order_by(tools.c.path)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+    .offset(sa.literal_column("0"))  # else SQLite is given it as a parameter
+)

@@ -7,12 +7,10 @@ from typing import Any
 
 from executor.sources.openapi.documents.document import Document
 from executor.sources.openapi.documents.walk_budget import remember
-from executor.sources.openapi.tools.responses import content_schema, object_parts, types_of
+from executor.sources.openapi.tools.responses import ALONE, ARRAY, OBJECT, content_schema, object_parts, types_of
 from executor.sources.pagination.names import ASIDE, BESIDE, HOLDERS, ITEMS, VAGUE_ITEMS, plain
 
 MAX_CHOICES = 20
-_OBJECTS: tuple[set[str], ...] = ({"object"}, {"object", "null"})
-_ARRAYS: tuple[set[str], ...] = ({"array"}, {"array", "null"})
 
 
 @remember
@@ -32,7 +30,7 @@ def answer_fields(document: Document, schema: Any, depth: int = 0) -> dict[str, 
 
 
 def is_object(document: Document, schema: Any) -> bool:
-    return types_of(document, schema) in _OBJECTS
+    return types_of(document, schema) in OBJECT
 
 
 def items_path(document: Document, properties: dict[str, Any], path: str) -> list[str]:
@@ -62,7 +60,7 @@ def arrays_of(document: Document, properties: dict[str, Any]) -> list[str]:
 
 def find_arrays(document: Document, properties: dict[str, Any]) -> list[str]:
     named = [name for name in properties if plain(name) not in ASIDE]
-    for allowed in _ARRAYS:
+    for allowed in ARRAY:
         found = [name for name in named if types_of(document, properties[name]) == allowed]
         if found:
             return [name for name in found if plain(name) not in BESIDE] or found
@@ -84,7 +82,7 @@ def items_field(document: Document, properties: dict[str, Any], path: str) -> st
 
 def holds_objects(document: Document, schema: Any) -> bool:
     items = items_of(document, schema)
-    return types_of(document, items) == {"object"} if items is not None else False
+    return types_of(document, items) == ALONE["object"] if items is not None else False
 
 
 @remember

@@ -7,7 +7,7 @@ from typing import Any
 
 from executor.sources.openapi.documents.document import Document
 from executor.sources.openapi.tools.parameters import Parameter
-from executor.sources.openapi.tools.responses import types_of
+from executor.sources.openapi.tools.responses import STRING, types_of
 from executor.sources.pagination.names import OFFSETS, PAGES, SIZES, VAGUE_OFFSETS
 from executor.sources.pagination.page_scheme import PageScheme
 
@@ -48,7 +48,7 @@ def page_parameter(document: Document, query: Query, has_page_fields: bool) -> P
 
 def is_plain(document: Document, parameter: Parameter, has_page_fields: bool) -> bool:
     schema = document.end_of(parameter.schema)
-    if types_of(document, schema) not in ({"string"}, {"string", "null"}) or not isinstance(schema, dict):
+    if types_of(document, schema) not in STRING or not isinstance(schema, dict):
         return False
     shown = [schema.get("default"), schema.get("example")]
     return has_page_fields or any(isinstance(one, str) and _DIGITS.fullmatch(one) for one in shown)

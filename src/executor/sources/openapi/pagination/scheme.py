@@ -17,7 +17,7 @@ from executor.sources.openapi.pagination.item_lists import (
     response_of,
 )
 from executor.sources.openapi.tools.parameters import Parameter
-from executor.sources.openapi.tools.responses import content_schema, types_of
+from executor.sources.openapi.tools.responses import ARRAY, STRING, content_schema, types_of
 from executor.sources.pagination.ends import LAST, MORE, PAGE_COUNTS, TOTALS
 from executor.sources.pagination.names import (
     AFTER,
@@ -60,7 +60,7 @@ def pages_of(
     query = {plain(one.name): one for one in parameters if one.place == "query" and not one.content}
     query = {**{plain(one.name): one for one in fields}, **query}
     types = types_of(document, schema)
-    if types in ({"array"}, {"array", "null"}):
+    if types in ARRAY:
         properties, items = {}, []
     elif types is not None and "object" in types:
         properties = answer_fields(document, schema)
@@ -251,7 +251,7 @@ def is_cursor(document: Document, parameter: Parameter) -> bool:
 
 
 def is_text(document: Document, schema: Any) -> bool:
-    return types_of(document, schema) in ({"string"}, {"string", "null"}) and not is_date(document, schema)
+    return types_of(document, schema) in STRING and not is_date(document, schema)
 
 
 def is_date(document: Document, schema: Any) -> bool:
@@ -269,11 +269,7 @@ def tells_pages(document: Document, properties: dict[str, Any], depth: int = 0) 
     document.visits.spend(len(properties))
     for name, schema in properties.items():
         word = plain(name)
-        if (
-            word in OF_PAGES
-            and "array" not in (types_of(document, schema) or ())
-            and not is_object(document, schema)
-        ):
+        if word in OF_PAGES and "array" not in (types_of(document, schema) or ()) and not is_object(document, schema):
             return True
         inside = depth < 2 and is_wrapper(word) and is_object(document, schema)
         if inside and tells_pages(document, answer_fields(document, schema), depth + 1):

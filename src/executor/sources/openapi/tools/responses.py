@@ -14,6 +14,10 @@ MAX_DEPTH = 8
 MAX_FIELDS = 12
 ANYTHING = ("*/*", "application/*")
 SUCCESS = re.compile(r"2([0-9]{2}|XX)\Z")
+NO_TYPES: frozenset[str] = frozenset()
+ALONE = {name: frozenset({name}) for name in ("object", "array", "string", "boolean", "null", "number", "integer")}
+# A value of one type, which may also be null.
+OBJECT, ARRAY, STRING = ((ALONE[name], ALONE[name] | {"null"}) for name in ("object", "array", "string"))
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -139,7 +143,7 @@ def object_parts(document: Document, schema: Any, depth: int = 0) -> tuple[dict[
 
 
 @remember
-def types_of(document: Document, schema: Any, depth: int = 0) -> set[str] | None:
+def types_of(document: Document, schema: Any, depth: int = 0) -> frozenset[str] | None:
     """The JSON types that a value may have; None when anything may come."""
     schema = document.object_at(schema)
     if schema is None or depth > MAX_DEPTH:
@@ -149,23 +153,26 @@ def types_of(document: Document, schema: Any, depth: int = 0) -> set[str] | None
         choices = schema.get(keyword)
         if types is None and isinstance(choices, list) and choices:
             each = [types_of(document, choice, depth + 1) for choice in choices]
-            types = None if any(one is None for one in each) else set().union(*(one or set() for one in each))
+            types = None if any(one is None for one in each) else NO_TYPES.union(*(one or NO_TYPES for one in each))
     parts = schema.get("allOf")
     for part in parts if isinstance(parts, list) else []:
         inner = types_of(document, part, depth + 1)
         if inner is not None:
-            types = set(inner) if types is None else types & inner
+            types = inner if types is None else types & inner
     if types is not None and schema.get("nullable") is True:
-        types.add("null")
+        types |= {"null"}
     return types or None
 
 
-def declared_types(schema: dict[str, Any]) -> set[str] | None:
+def declared_types(schema: dict[str, Any]) -> frozenset[str] | None:
+    """One set for all schemas of a type: what is found is remembered, and a large document has many of them."""
     types = schema.get("type")
     if types is None:
-        return {"object"} if isinstance(schema.get("properties"), dict) else None
-    named = {name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str)}
-    return named if named <= {"object", "array", "string", "boolean", "null", "number", "integer"} else None
+        return ALONE["object"] if isinstance(schema.get("properties"), dict) else None
+    if not isinstance(types, list):
+        return ALONE.get(types) if isinstance(types, str) else NO_TYPES
+    named = frozenset(name for name in types if isinstance(name, str))
+    return named if named <= ALONE.keys() else None
 
 
 def find_promise(promises: dict[str, Promise], status: int) -> Promise | None:

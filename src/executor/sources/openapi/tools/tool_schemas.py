@@ -115,9 +115,9 @@ def whole_schema(schemas: Schemas, body: Body) -> Schema:
 def field_schemas(schemas: Schemas, body: Body, names: Iterable[str]) -> dict[str, Schema]:
     known = body.fields.properties if body.fields is not None else {}
     files = {name for name, one in body.encoding.items() if one.get("file")}
-    if not files:
-        return {name: schemas.convert(known[name]) for name in names}
-    return {name: file_schema(schemas, known[name]) if name in files else schemas.convert(known[name]) for name in names}
+    return {
+        name: file_schema(schemas, known[name]) if name in files else schemas.convert(known[name]) for name in names
+    }
 
 
 def file_schema(schemas: Schemas, raw: Any) -> Schema:
