@@ -112,7 +112,7 @@ def write_bundle() -> None:
     """From the files that Python has of all that is imported now. Where those can't be written, there is no bundle."""
     file = bundle_file()
     new, entries = f"{file}.{os.getpid()}", dict[str, Entry]()
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         try:
             with open(new, "wb") as written:
                 for name, spec in list_imported():
