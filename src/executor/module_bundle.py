@@ -112,10 +112,10 @@ def write_bundle() -> None:
     """From the files that Python has of all that is imported now. Where those can't be written, there is no bundle."""
     file = bundle_file()
     new, entries = f"{file}.{os.getpid()}", dict[str, Entry]()
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         try:
             with open(new, "wb") as written:
-                for name, spec in list(imported()):
+                for name, spec in list_imported():
                     copy_code(name, spec, entries, written)
                 begin = written.tell()
                 index = marshal.dumps((surroundings(), entries))  # type: ignore[arg-type]  # it takes any tuple
@@ -141,10 +141,10 @@ def copy_code(name: str, spec: ModuleSpec, entries: dict[str, Entry], written: B
 
 
 def count_unbundled() -> int:
-    return sum(not isinstance(spec.loader, Loader) for _, spec in imported())
+    return sum(not isinstance(spec.loader, Loader) for _, spec in list_imported())
 
 
-def imported() -> Iterator[tuple[str, ModuleSpec]]:
+def list_imported() -> Iterator[tuple[str, ModuleSpec]]:
     for name, module in list(sys.modules.items()):
         spec: ModuleSpec | None = getattr(module, "__spec__", None)
         if spec is not None and spec.name == name and isinstance(spec.loader, SourceFileLoader):

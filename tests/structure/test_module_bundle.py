@@ -88,7 +88,7 @@ def test_a_folder_that_can_not_be_written_changes_nothing(package: Path) -> None
 def test_a_daemon_bundles_its_start_for_the_next_one(tmp_path: Path) -> None:
     """It also serves with the bundle, and after a start that was killed."""
     use = USE.format(folder=str(tmp_path), file=str(tmp_path / "bundle")).replace("module_bundle.use_bundle()", "")
-    count = "sum(isinstance(one.loader, module_bundle.Loader) for _, one in module_bundle.imported())"
+    count = "sum(isinstance(one.loader, module_bundle.Loader) for _, one in module_bundle.list_imported())"
     shown = f"import atexit\natexit.register(lambda: print('bundled', {count}))\n"
     start = "from executor.__main__ import main\nsys.argv[1:] = ['up', '--foreground']\nmain()"
     daemon = Daemon(tmp_path)

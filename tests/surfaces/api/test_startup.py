@@ -30,6 +30,16 @@ EXECUTE = {
     "method": "tools/call",
     "params": {"name": "execute", "arguments": {"code": "return 1 + 1"}},
 }
+UNNEEDED = (
+    *("mcp", "mcp_types", "fastapi", "alembic", "aiohttp", "jsonschema_rs", "sqlalchemy.dialects.postgresql"),
+    "executor.catalog.declarations.loader",
+    "executor.checking.checker",
+    "executor.daemon.wiring.issuers",
+    "executor.execution.configuration.application",
+    "executor.sources.lifecycle.lifecycle",
+    "executor.sources.lifecycle.persistence",
+    "executor.storage.sessions.model_keys",
+)
 MCP = {"Accept": "application/json", "MCP-Protocol-Version": "2025-11-25"}
 
 
@@ -120,12 +130,13 @@ async def test_requests_that_wait_are_let_go_when_it_stops_before_it_is_loaded(s
     assert (status, problem["code"]) == (503, "busy")
 
 
-def test_a_session_of_plain_requests_needs_neither_the_sdk_nor_fastapi(tmp_path: Path) -> None:
+def test_a_session_of_plain_requests_imports_only_what_it_needs(tmp_path: Path) -> None:
     """In a process of its own, since this one has imported both."""
     program = f"""
 import asyncio, sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
+from executor.daemon.wiring import executor as wiring
 from executor.daemon.wiring.executor import Executor
 from executor.settings import Settings
 from executor.identity.local_tokens import Tokens
@@ -144,6 +155,7 @@ async def ask(app, token, body):
     return sent[1]["body"]
 
 async def main():
+    wiring.WARM_SECONDS = 3600  # what is imported beside the first calls
     settings = Settings.load({{"EXECUTOR_DATA_DIR": {str(tmp_path / "data")!r}, "EXECUTOR_PORT": "8788"}})
     executor = await Executor.open(settings)
     tokens = Tokens.load_or_create(settings.data_dir)
@@ -155,7 +167,7 @@ async def main():
     await executor.close()
 
 asyncio.run(main())
-unneeded = ("mcp", "mcp_types", "fastapi", "alembic", "aiohttp", "jsonschema_rs", "sqlalchemy.dialects.postgresql")
+unneeded = {UNNEEDED!r}
 heavy = [name for name in unneeded if name in sys.modules]
 assert not heavy, heavy
 """

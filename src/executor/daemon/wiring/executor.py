@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -106,7 +107,7 @@ class Executor:
         self.anonymous = Anonymous(database, admitted=settings.admits_anonymous)
         self.policies = PolicyCache(database, self.feed)
         self.egress = Egress(allow_private=settings.allow_private_hosts)
-        if settings.mcp_issuer and self.issuers.bearers is not None:
+        if (settings.mcp_issuer or settings.oidc_issuer) and self.issuers.bearers is not None:
             self.authenticator.verify = self.issuers.bearers.verify
         self.secrets = secrets.secrets_of(settings, database)
         self.secrets.others += (reseal, reseal_webhooks)
@@ -337,12 +338,13 @@ class Executor:
                 await executor.close()
 
     async def _warm(self) -> None:
-        """The HTTP library is imported once the daemon answers, so that neither the start nor the first call waits.
-        Without a source there is no call, and it is not imported at all."""
+        """The HTTP library and the checker are imported once the daemon answers, so that neither the start nor the
+        first call waits. Without a source there is no call, and they are not imported at all."""
         await asyncio.sleep(WARM_SECONDS)
         self.catalog.lifecycle.start(self.settings.refresh_seconds)
         if await self.catalog.warm():
             await self.egress.warm()
+            await asyncio.to_thread(importlib.import_module, "executor.checking.checker")
 
     async def _examine(self, path: Path) -> None:
         """What the start did not look at: every page of a large database, once, behind everything else."""
