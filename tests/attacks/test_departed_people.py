@@ -23,7 +23,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 @pytest.fixture(autouse=True)
-def forgiven(daemon: Daemon) -> None:
+def forgive(daemon: Daemon) -> None:
     daemon.executor.authenticator.attempts.clear()
 
 

@@ -130,16 +130,16 @@ def test_91_metadata_of_a_server_names_the_login_page_of_another(
 
 
 @pytest.fixture
-def trusted() -> Iterator[Upstream]:
+def provider() -> Iterator[Upstream]:
     """A provider at which people have logged in before."""
     with serving() as server:
         server.otherwise = as_json({"access_token": "of-the-provider", "token_type": "Bearer", "expires_in": 3600})
         yield server
 
 
-def log_in(who: Caller, trusted: Upstream, **body: Any) -> Answer:
+def log_in(who: Caller, provider: Upstream, **body: Any) -> Answer:
     """As far as the answer that comes back; or the refusal to start."""
-    given = {"source": "mix91", "allowServer": trusted.url, "scope": "actor", **CLIENT, **body}
+    given = {"source": "mix91", "allowServer": provider.url, "scope": "actor", **CLIENT, **body}
     begun = who.post("/v1/connections/oauth/start", given)
     if begun.status != 200:
         return begun
@@ -155,7 +155,7 @@ def log_in(who: Caller, trusted: Upstream, **body: Any) -> Answer:
 
 @pytest.mark.parametrize("use", ["tokenUrl", "refreshUrl", "authorizationUrl"])
 def test_91_logins_at_one_server_and_at_another_confirm_no_login_at_both(
-    daemon: Daemon, evil: Upstream, trusted: Upstream, use: str
+    daemon: Daemon, evil: Upstream, provider: Upstream, use: str
 ) -> None:
     """Defence: `Logins._confirm_origins`: servers count together only if an earlier login was at all of them."""
     evil.routes["/token"] = as_json({"access_token": "of-the-source", "token_type": "Bearer", "expires_in": 3600})
@@ -163,30 +163,30 @@ def test_91_logins_at_one_server_and_at_another_confirm_no_login_at_both(
     def flow_at(server: Upstream) -> dict[str, str]:
         return {"authorizationUrl": f"{server.url}/login", "tokenUrl": f"{server.url}/token"}
 
-    add(daemon, evil, {"authorizationCode": flow(**flow_at(trusted))})
+    add(daemon, evil, {"authorizationCode": flow(**flow_at(provider))})
     mine = identities.signed_in(daemon)
-    for server in (trusted, evil):
+    for server in (provider, evil):
         evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**flow_at(server))}))
         assert daemon.post("/v1/sources/mix91/refresh").status == 200
-        assert log_in(mine, trusted, name=f"at-{urlsplit(server.url).port}").status == 200
-    mixed = flow_at(trusted) | {use: f"{evil.url}/{use}"}
+        assert log_in(mine, provider, name=f"at-{urlsplit(server.url).port}").status == 200
+    mixed = flow_at(provider) | {use: f"{evil.url}/{use}"}
     evil.routes["/openapi.json"] = as_json(document_of(evil, {"authorizationCode": flow(**mixed)}))
     assert daemon.post("/v1/sources/mix91/refresh").status == 200
-    refused = log_in(mine, trusted)
+    refused = log_in(mine, provider)
     assert refused.status == 422, refused.body
-    assert {one["origin"] for one in refused.json["servers"]} == {evil.url, trusted.url}
+    assert {one["origin"] for one in refused.json["servers"]} == {evil.url, provider.url}
 
 
-def test_91_what_one_person_confirmed_is_asked_of_another(daemon: Daemon, evil: Upstream, trusted: Upstream) -> None:
-    mixed = {"authorizationUrl": f"{trusted.url}/login", "tokenUrl": f"{evil.url}/token"}
+def test_91_what_one_person_confirmed_is_asked_of_another(daemon: Daemon, evil: Upstream, provider: Upstream) -> None:
+    mixed = {"authorizationUrl": f"{provider.url}/login", "tokenUrl": f"{evil.url}/token"}
     evil.routes["/token"] = as_json({"access_token": "of-the-source", "token_type": "Bearer", "expires_in": 3600})
     add(daemon, evil, {"authorizationCode": flow(**mixed)})
     mine, other = identities.signed_in(daemon), identities.invite(daemon, "admin")
-    assert log_in(mine, trusted).status == 422
-    assert log_in(mine, trusted, confirmServers=[evil.url, trusted.url]).status == 200
-    assert log_in(mine, trusted, name="again").status == 200
+    assert log_in(mine, provider).status == 422
+    assert log_in(mine, provider, confirmServers=[evil.url, provider.url]).status == 200
+    assert log_in(mine, provider, name="again").status == 200
     for scope in ("actor", "workspace"):
-        assert log_in(other, trusted, scope=scope).status == 422
+        assert log_in(other, provider, scope=scope).status == 422
 
 
 def test_91_an_answer_that_names_another_issuer(daemon: Daemon, authority: Authority, evil: Upstream) -> None:
