@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import shutil
 import sqlite3
 import time
@@ -21,6 +20,7 @@ from executor.execution.journal import journal as journal_module
 from executor.execution.outcome import Outcome
 from executor.settings import Settings
 from executor.storage import database as database_module
+from executor.storage import start_log
 from executor.storage.database import Database
 from executor.storage.start_log import StartLog
 from tests.execution.conftest import ExecutorHarness, value
@@ -167,10 +167,10 @@ async def test_what_was_committed_before_a_crash_is_not_run_again(
 async def test_without_a_start_log_every_end_is_recorded_first(
     with_log: ExecutorHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(file: int, data: bytes, offset: int) -> int:
+    def fail(file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "pwrite", fail)
+    monkeypatch.setattr(start_log, "sync", fail)
     for _ in range(3):  # the first meets the error, for the others it is known
         assert stored_status(settings, await with_log.run(STAMP)) == "completed"
 
@@ -178,19 +178,19 @@ async def test_without_a_start_log_every_end_is_recorded_first(
 async def test_an_end_that_meets_the_write_of_its_own_beginning_waits_for_it(
     with_log: ExecutorHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row is queued for the writer while the start log is still being written, and the writer takes its time."""
-    write, commit = os.pwrite, Database._commit
+    """The row is queued for the writer while the start log is still being synced, and the writer takes its time."""
+    sync, commit = start_log.sync, Database._commit
 
-    def write_late(file: int, data: bytes, offset: int) -> int:
+    def sync_late(file: int) -> None:
         time.sleep(0.2)
-        return write(file, data, offset)
+        sync(file)
 
     def commit_later(*arguments: Any) -> None:
         time.sleep(0.3)
         commit(*arguments)
 
     monkeypatch.setattr(journal_module, "BIRTH_SECONDS", 0.05)
-    monkeypatch.setattr(os, "pwrite", write_late)
+    monkeypatch.setattr(start_log, "sync", sync_late)
     monkeypatch.setattr(Database, "_commit", commit_later)
     for _ in range(3):
         assert stored_status(settings, await with_log.run("return 7")) == "completed"

@@ -18,9 +18,8 @@ from itertools import chain
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from executor.daemon.server.answer_writer import AnswerWriter
 from executor.errors import AddressTooLong, ExecutorError, HeadersTooLarge, InvalidRequest
 from executor.identity.rate_limit import neighbourhood
 
@@ -128,11 +127,6 @@ class BoundedProtocol(HttpToolsProtocol):
                 )
             )
         super().on_headers_complete()
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        has_body = cycle.scope["method"] != "HEAD"
-        cycle.transport = AnswerWriter(self.transport, has_body=has_body)  # type: ignore[assignment]  # all it needs
-        super()._start_asgi_task(cycle, app)
 
     def on_chunk_header(self) -> None:
         self._has_moved = True

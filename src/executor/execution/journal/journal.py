@@ -308,7 +308,7 @@ class Journal:
         if self._start is None:
             return False
         with suppress(OSError):
-            await self._start
+            await asyncio.shield(self._start)
             return True
         return False
 

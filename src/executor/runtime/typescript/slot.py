@@ -29,7 +29,6 @@ class Slot(MeteredSlot):
     ) -> None:
         super().__init__(descriptor, ticker, on_hog)
         self._module = module
-        self._frames = frames.FrameReader(descriptor)
         self._machine: Machine | None = None
         self._memory_bytes = self._most_output = 0
         self._has_ended = False  # its program
@@ -37,7 +36,7 @@ class Slot(MeteredSlot):
 
     def serve(self) -> None:
         """Until the parent is gone, or until this thread was slowed down or failed and another must take its place."""
-        while (body := self._frames.read()) is not None:
+        while (body := frames.read_frame(self._descriptor)) is not None:
             frames.write_all(self._descriptor, self._frame(body))
             if self._has_ended:
                 self._tidy()

@@ -19,7 +19,6 @@ _REPLY = struct.Struct("<BII")
 _CONTROL = struct.Struct("<BII")
 _SOURCE = struct.Struct("<IBIIIIII")
 _LARGEST = 0xFFFFFFFF
-_CHUNK = 16 * 1024
 CONTROL_SIZE = _CONTROL.size
 _LONGEST_CALL = 6 * 1000 + 64  # a tool's name at its longest, every character escaped
 _CLOSE = LENGTH.pack(1) + bytes([CLOSE])
@@ -174,29 +173,6 @@ def read_exactly(descriptor: int, size: int) -> bytes | None:
 def read_frame(descriptor: int) -> bytes | None:
     head = read_exactly(descriptor, LENGTH.size)
     return None if head is None else read_exactly(descriptor, LENGTH.unpack(head)[0])
-
-
-class FrameReader:
-    """Frames of one descriptor. A frame that has come whole takes one system call, which gives Python's lock away."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._rest = b""  # of what was read: the beginning of the frames after
-
-    def read(self) -> bytes | None:
-        """None at the end of the stream."""
-        data, self._rest = self._rest, b""
-        while len(data) < LENGTH.size:
-            chunk = os.read(self._descriptor, _CHUNK)
-            if not chunk:
-                return None
-            data += chunk
-        end = LENGTH.size + LENGTH.unpack_from(data)[0]
-        if len(data) < end:
-            missing = read_exactly(self._descriptor, end - len(data))
-            return None if missing is None else data[LENGTH.size :] + missing
-        self._rest = data[end:]
-        return data[LENGTH.size : end]
 
 
 def write_all(descriptor: int, data: bytes) -> None:
