@@ -96,5 +96,5 @@ def plot(rows: Rows) -> str:
     for name, costs in groups.items():
         highest = max(costs.values()) or 1
         bars = "".join(BARS[round(cost / highest * (len(BARS) - 1))] for cost in costs.values())
-        lines.append(f"{name:32} {bars:10}  {'  '.join(f'{size}: {cost:,.2f}' for size, cost in costs.items())}")
+        lines.append(f"{name:36} {bars:10}  {'  '.join(f'{size}: {cost:,.2f}' for size, cost in costs.items())}")
     return "\n".join(["CPU in ms per operation, memory in MB", *lines]) if lines else ""
