@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy.engine import Connection
 
+from executor.connections.origin import origin_of
 from executor.model.credentials import PLAIN_HEADER, SECRET_VARIABLE
 from executor.model.known_keys import KnownConfig
 from executor.model.source import Source
@@ -98,10 +99,12 @@ def blank_values(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_before(source: Source, fresh: Source) -> Source:
-    """After a refresh: the source keeps the values that are sealed already."""
+    """After a refresh: the source keeps the values that are sealed already, for the origin they were given for."""
     if MARK not in source.config:
         return fresh
-    return replace(fresh, config={**blank_values(fresh.config), MARK: source.config[MARK]})
+    origin = source.known_keys.get("headers_for") or origin_of(source)
+    moved = {"headers_for": origin} if origin and origin_of(fresh) != origin else {}
+    return replace(fresh, config={**blank_values(fresh.config), MARK: source.config[MARK], **moved})
 
 
 def values_of(config: KnownConfig) -> tuple[str, ...]:

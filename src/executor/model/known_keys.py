@@ -23,7 +23,8 @@ class KnownConfig(TypedDict, total=False):
     """`auth` are the credentials that the source asks for: name, type, description and details of each.
 
     `unread` is the origin that wants a credential before the source can be read; `undetermined` says that its kind is
-    only a guess until then.
+    only a guess until then. `headers_for` is the origin that `headers` belong to, where the document has sent the calls
+    elsewhere since.
     """
 
     location: str
@@ -31,6 +32,7 @@ class KnownConfig(TypedDict, total=False):
     transport: str
     command: list[str]
     headers: Sequence[Pair]
+    headers_for: str
     environment: Sequence[Pair]
     origins: list[str]
     options: dict[str, Any]

@@ -148,7 +148,8 @@ class EditApplication:
         known, lost = opened.known_keys, tuple[str, ...]()
         before = places_of(known.get("location", ""), known.get("spec_url", ""), known.get("base_url", ""))
         request = edit_request(self._kind.reload_request(opened), self._edit, self._terms.consented)
-        if not places_of(request.location, request.spec_url, request.base_url) <= before:
+        asked = places_of(request.location, request.spec_url, request.base_url)
+        if known.get("headers_for") or not asked <= before:
             request, lost = without_secrets(request, self._edit)
         filters = tool_selection.read_filters(self._kind, choice_of(known))
         loaded, note = await reader.first(self._kind, await self._equip(opened, request, values))

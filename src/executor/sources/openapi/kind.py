@@ -10,7 +10,7 @@ from typing import Any
 
 from executor.dataclass import dataclass
 from executor.errors import EgressRefused, SourceError, SourceUnreachable
-from executor.model.credentials import Credential
+from executor.model.credentials import PLAIN_HEADER, Credential
 from executor.model.known_keys import Pair
 from executor.model.source import Loaded, Source
 from executor.model.tool import Schema, Tool
@@ -195,9 +195,12 @@ class OpenApi:
         credential: Credential | None = None,
         may_follow: MayFollow | None = None,
     ) -> Answer:
-        """Sends a request of the tool. The source's own headers go only to the origin of its base URL."""
+        """Sends a request of the tool. The source's own headers go only to the origin of its base URL; if the document
+        has changed that since they were given, no secret of theirs goes anywhere."""
         config = config_of(source)
         headers = config.get("headers")
+        if headers and source.known_keys.get("headers_for", "") not in ("", origin_of(outgoing.url)):
+            headers = [pair for pair in headers if PLAIN_HEADER.fullmatch(pair[0])]
         if headers and origin_of(outgoing.url) == origin_of(config["base_url"]):
             outgoing = replace(outgoing, headers=with_static(outgoing.headers, headers))
         outgoing = with_credential(outgoing, with_bearer(binding_of(tool), credential)[0])
