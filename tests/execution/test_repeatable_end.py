@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
 import shutil
 import sqlite3
 import time
@@ -191,6 +192,7 @@ async def test_an_end_that_meets_the_write_of_its_own_beginning_waits_for_it(
 
     monkeypatch.setattr(journal_module, "BIRTH_SECONDS", 0.05)
     monkeypatch.setattr(start_log, "sync", sync_late)
+    monkeypatch.setattr(with_log.executor.database.start_log, "_slow_until", math.inf)  # for the thread
     monkeypatch.setattr(Database, "_commit", commit_later)
     for _ in range(3):
         assert stored_status(settings, await with_log.run("return 7")) == "completed"

@@ -400,7 +400,7 @@ class Engine:
             if submission.key:
                 journal.name(submission.key, submission.digest)
             elif run is not None and "tools" not in submission.code:  # else its row goes in with its first call
-                journal.log_start()
+                journal.log_start(is_alone=self.live == 1)
         return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
 
     def _create(self, actor: Actor, submission: Submission, bounds: Bounds) -> Execution:
