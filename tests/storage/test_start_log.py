@@ -94,6 +94,7 @@ async def test_what_waits_is_written_before_one_that_is_alone(tmp_path: Path) ->
 async def test_the_loop_leaves_a_slow_disk_to_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = StartLog(tmp_path / "starts")
     monkeypatch.setattr(start_log, "QUICK_SECONDS", -1.0)
+    monkeypatch.setattr(start_log, "SLOW_PART", 1e9)
     slow, after = log.add(ONE, is_alone=True), log.add(execution(2), is_alone=True)
     assert slow is not None
     assert after is not None

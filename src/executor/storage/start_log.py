@@ -27,8 +27,8 @@ from executor.storage.rows import read_fields
 
 SIZE = 1024 * 1024
 LARGEST = 64 * 1024
-QUICK_SECONDS = 0.0005  # for which the event loop may wait for the disk
-SLOW_SECONDS = 10.0  # for which it leaves a disk that took longer to the thread
+QUICK_SECONDS = 0.001  # for which the event loop may wait for the disk
+SLOW_PART = 20  # a disk that took longer is left to the thread for so many times as long
 HEADER = struct.Struct("<8sII")  # which round of the file it belongs to, its length, its checksum
 Written = tuple[int, bytes, asyncio.Future[None]]
 
@@ -80,7 +80,7 @@ class StartLog:
         error = self._write([added])
         ended = time.monotonic()
         if ended - began > QUICK_SECONDS:
-            self._slow_until = ended + SLOW_SECONDS
+            self._slow_until = ended + (ended - began) * SLOW_PART
         self._finish([added], error)
 
     def release(self) -> None:
