@@ -45,6 +45,7 @@ class StartLog:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         os.write(self._file, bytes(SIZE))
         os.fsync(self._file)
+        self._through = os.open(path, os.O_RDWR | os.O_DSYNC)  # a write is on the disk when it ends: one call, not two
         self._round = os.urandom(8)
         self._end = 0
         self._unwritten = 0  # records that are not on the disk yet
@@ -77,7 +78,7 @@ class StartLog:
 
     def _write_now(self, added: Written) -> None:
         began = time.monotonic()
-        error = self._write([added])
+        error = self._write([added], self._through)
         ended = time.monotonic()
         if ended - began > QUICK_SECONDS:
             self._slow_until = ended + (ended - began) * SLOW_PART
@@ -92,6 +93,7 @@ class StartLog:
         self._queue.put(None)
         self._thread.join()
         os.close(self._file)
+        os.close(self._through)
         if not self._needed:
             self._path.unlink(missing_ok=True)
 
@@ -102,15 +104,16 @@ class StartLog:
 
     def _write_forever(self) -> None:
         while (group := self._next_group()) is not None:
-            error = self._write(group)
+            error = self._write(group, self._file)
             with suppress(RuntimeError):  # the loop is closed: no one waits
                 group[0][2].get_loop().call_soon_threadsafe(self._finish, group, error)
 
-    def _write(self, group: list[Written]) -> OSError | None:
+    def _write(self, group: list[Written], file: int) -> OSError | None:
         """They lie one after the other: a new round begins only when no record waits."""
         try:
-            os.pwrite(self._file, b"".join(record for _, record, _ in group), group[0][0])
-            sync(self._file)
+            os.pwrite(file, b"".join(record for _, record, _ in group), group[0][0])
+            if file != self._through:
+                sync(file)
         except OSError as error:
             logger.error("the start log can't be written: %s", error)
             self._has_failed = True
