@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import math
+import os
 import shutil
 import sqlite3
 import time
@@ -168,10 +169,10 @@ async def test_what_was_committed_before_a_crash_is_not_run_again(
 async def test_without_a_start_log_every_end_is_recorded_first(
     with_log: ExecutorHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(file: int) -> None:
+    def fail(file: int, data: bytes, offset: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(start_log, "sync", fail)
+    monkeypatch.setattr(os, "pwrite", fail)
     for _ in range(3):  # the first meets the error, for the others it is known
         assert stored_status(settings, await with_log.run(STAMP)) == "completed"
 
