@@ -59,8 +59,8 @@ class StartLog:
     def add(self, execution: Execution, *, is_alone: bool = False) -> asyncio.Future[None] | None:
         """Done when it is on the disk; fails with OSError. None if there is no room. `release` must follow.
 
-        If the execution `is_alone`, the event loop has nothing else to do: as long as the disk is fast, it writes itself,
-        which takes less time than to wake the thread.
+        If the execution `is_alone`, the event loop has nothing else to do. As long as the disk is fast, it writes
+        instead of the thread, since waking that takes longer.
         """
         record = encode(execution, self._next_round())
         if self._has_failed or len(record) > LARGEST or self._end + len(record) > SIZE:
