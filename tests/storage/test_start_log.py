@@ -71,6 +71,40 @@ async def test_a_new_round_hides_the_one_before(tmp_path: Path) -> None:
     log.close()
 
 
+async def test_one_that_is_alone_is_written_at_once(tmp_path: Path) -> None:
+    log = StartLog(tmp_path / "starts")
+    written = log.add(ONE, is_alone=True)
+    assert written is not None
+    assert written.done()
+    assert list(start_log.read(tmp_path / "starts")) == [ONE]
+    log.close()
+
+
+async def test_what_waits_is_written_before_one_that_is_alone(tmp_path: Path) -> None:
+    log = StartLog(tmp_path / "starts")
+    first, second = log.add(ONE), log.add(execution(2), is_alone=True)
+    assert first is not None
+    assert second is not None
+    assert not second.done()  # without the first, it would not be found
+    await asyncio.gather(first, second)
+    assert list(start_log.read(tmp_path / "starts")) == [ONE, execution(2)]
+    log.close()
+
+
+async def test_the_loop_leaves_a_slow_disk_to_the_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = StartLog(tmp_path / "starts")
+    monkeypatch.setattr(start_log, "QUICK_SECONDS", -1.0)
+    monkeypatch.setattr(start_log, "SLOW_PART", 1e9)
+    slow, after = log.add(ONE, is_alone=True), log.add(execution(2), is_alone=True)
+    assert slow is not None
+    assert after is not None
+    assert slow.done()
+    assert not after.done()
+    await after
+    assert list(start_log.read(tmp_path / "starts")) == [ONE, execution(2)]
+    log.close()
+
+
 async def test_a_new_round_waits_for_what_is_still_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The row of an execution that takes long may be committed before a slow disk has its record."""
     may_write, write = threading.Event(), os.pwrite

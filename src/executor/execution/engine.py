@@ -419,8 +419,12 @@ class Engine:
             if submission.key:
                 journal.name(submission.key, submission.digest)
             elif run is not None and "tools" not in submission.code:  # else its row goes in with its first call
-                journal.log_start()
+                journal.log_start(is_alone=self._is_alone(run))
         return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
+
+    def _is_alone(self, run: Run) -> bool:
+        """Others may still be there until their rows are written, but no one waits for them."""
+        return all(other.reported.is_set() for other in self._dispatch.runs.values() if other is not run)
 
     def _create(self, actor: Actor, submission: Submission, bounds: Bounds) -> Execution:
         self._check_code(submission.code)

@@ -12,6 +12,7 @@ import os
 import queue
 import struct
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,6 +27,8 @@ from executor.storage.rows import read_fields
 
 SIZE = 1024 * 1024
 LARGEST = 64 * 1024
+QUICK_SECONDS = 0.001  # for which the event loop may wait for the disk
+SLOW_PART = 20  # a disk that took longer is left to the thread for so many times as long
 HEADER = struct.Struct("<8sII")  # which round of the file it belongs to, its length, its checksum
 Written = tuple[int, bytes, asyncio.Future[None]]
 
@@ -43,6 +46,7 @@ class StartLog:
         try:
             os.write(self._file, bytes(SIZE))
             os.fsync(self._file)
+            self._through = os.open(path, os.O_RDWR | os.O_DSYNC)  # a write is on the disk when it ends: one call, not two
         except OSError:  # the disk is full
             os.close(self._file)
             raise
@@ -51,21 +55,38 @@ class StartLog:
         self._unwritten = 0  # records that are not on the disk yet
         self._needed = 0  # records whose executions are not committed yet
         self._has_failed = False
+        self._slow_until = 0.0
         self._queue: queue.SimpleQueue[Written | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_forever, name="start-log", daemon=True)
         self._thread.start()
 
-    def add(self, execution: Execution) -> asyncio.Future[None] | None:
-        """Done when it is on the disk; fails with OSError. None if there is no room. `release` must follow."""
+    def add(self, execution: Execution, *, is_alone: bool = False) -> asyncio.Future[None] | None:
+        """Done when it is on the disk; fails with OSError. None if there is no room. `release` must follow.
+
+        If the execution `is_alone`, the event loop has nothing else to do. As long as the disk is fast, it writes
+        instead of the thread, since waking that takes longer.
+        """
         record = encode(execution, self._next_round())
         if self._has_failed or len(record) > LARGEST or self._end + len(record) > SIZE:
             return None
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put((self._end, record, written))
+        added = self._end, record, written
         self._end += len(record)
         self._unwritten += 1
         self._needed += 1
+        if is_alone and self._unwritten == 1 and time.monotonic() >= self._slow_until:
+            self._write_now(added)
+        else:
+            self._queue.put(added)
         return written
+
+    def _write_now(self, added: Written) -> None:
+        began = time.monotonic()
+        error = self._write([added], self._through)
+        ended = time.monotonic()
+        if ended - began > QUICK_SECONDS:
+            self._slow_until = ended + (ended - began) * SLOW_PART
+        self._finish([added], error)
 
     def release(self) -> None:
         """One execution is committed."""
@@ -76,6 +97,7 @@ class StartLog:
         self._queue.put(None)
         self._thread.join()
         os.close(self._file)
+        os.close(self._through)
         if not self._needed:
             self._path.unlink(missing_ok=True)
 
@@ -86,15 +108,21 @@ class StartLog:
 
     def _write_forever(self) -> None:
         while (group := self._next_group()) is not None:
-            error: OSError | None = None
-            try:
-                os.pwrite(self._file, b"".join(record for _, record, _ in group), group[0][0])
-                sync(self._file)
-            except OSError as failed:
-                logger.error("the start log can't be written: %s", failed)
-                self._has_failed, error = True, failed
+            error = self._write(group, self._file)
             with suppress(RuntimeError):  # the loop is closed: no one waits
                 group[0][2].get_loop().call_soon_threadsafe(self._finish, group, error)
+
+    def _write(self, group: list[Written], file: int) -> OSError | None:
+        """They lie one after the other: a new round begins only when no record waits."""
+        try:
+            os.pwrite(file, b"".join(record for _, record, _ in group), group[0][0])
+            if file != self._through:
+                sync(file)
+        except OSError as error:
+            logger.error("the start log can't be written: %s", error)
+            self._has_failed = True
+            return error
+        return None
 
     def _finish(self, group: list[Written], error: OSError | None) -> None:
         self._unwritten -= len(group)
@@ -108,7 +136,6 @@ class StartLog:
                 written.exception()  # a run that was cancelled will not look
 
     def _next_group(self) -> list[Written] | None:
-        """They lie one after the other: a new round begins only when no record waits."""
         first = self._queue.get()
         return take_waiting(self._queue, first, GROUP) if first is not None else None
 

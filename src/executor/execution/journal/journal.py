@@ -117,10 +117,10 @@ class Journal:
         self._happened.append(creation_event(self._execution))
         self._birth = asyncio.get_running_loop().call_later(BIRTH_SECONDS, self.flush)
 
-    def log_start(self) -> None:
+    def log_start(self, *, is_alone: bool) -> None:
         """Its code, seed and clock, while its sandbox works: code that makes no call ends in the same way again."""
         if self._unborn and self._database.start_log is not None:
-            self._start = self._database.start_log.add(self._execution)
+            self._start = self._database.start_log.add(self._execution, is_alone=is_alone)
 
     async def insert(
         self, decide: Callable[[Connection, Execution], Execution], name: tuple[str, str] | None = None
