@@ -46,7 +46,7 @@ class StartLog:
         try:
             os.write(self._file, bytes(SIZE))
             os.fsync(self._file)
-            self._through = os.open(path, os.O_RDWR | os.O_DSYNC)  # a write is on the disk when it ends: one call, not two
+            self._through = os.open(path, os.O_RDWR | os.O_DSYNC)  # a write then ends on the disk, in one call
         except OSError:  # the disk is full
             os.close(self._file)
             raise
