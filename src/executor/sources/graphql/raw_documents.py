@@ -197,17 +197,10 @@ def description_of(tool: Tool, schema: GraphQLSchema, name: str) -> str:
 
 def hidden_fields(schema: GraphQLSchema, named: GraphQLNamedType | None) -> set[str]:
     """Of a root type, the fields that are denied to the actor of the call: they are described nowhere."""
-    hides, operation = HIDES.get(), "query" if named is schema.query_type else "mutation"
-    if (
-        hides is None
-        or not isinstance(named, GraphQLObjectType)
-        or named
-        not in (
-            schema.query_type,
-            schema.mutation_type,
-        )
-    ):
+    hides, roots = HIDES.get(), (schema.query_type, schema.mutation_type)
+    if hides is None or not isinstance(named, GraphQLObjectType) or named not in roots:
         return set()
+    operation = "query" if named is schema.query_type else "mutation"
     return {name for name in named.fields if hides(f"{operation}.{name}", effect(operation, name))}
 
 
