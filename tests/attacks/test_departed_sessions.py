@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,17 @@ LONG = '[{"say": "begun"}, {"hang": true}]'
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("original")
     for command in (["init", "-q", "-b", "main"], ["commit", "-qm", "first", "--allow-empty"]):
         git = ["git", "-c", "user.name=me", "-c", "user.email=me@example.com", "-C", str(folder)]
         subprocess.run([*git, *command], check=True)
-    with running_daemon(tmp_path_factory.mktemp("departed"), session_repositories=(("app", str(folder)),)) as daemon:
+    return "app", str(folder)
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, repository: tuple[str, str]) -> Iterator[Daemon]:
+    with running_daemon(tmp_path_factory.mktemp("departed"), session_repositories=(repository,)) as daemon:
         yield daemon
 
 
@@ -70,6 +77,25 @@ def test_268_the_session_of_an_agent_that_was_revoked_ends(daemon: Daemon, tmp_p
     [agent] = [one["id"] for one in found if one["name"].startswith("fake (") and "Member" not in one["name"]]
     assert operator(daemon).delete(f"/v1/agents/{agent}").status == 204
     check_ended(daemon, *begun)
+
+
+@needs_sandbox
+def test_268_a_prompt_that_waited_while_the_daemon_was_down_is_not_begun(
+    tmp_path: Path, repository: tuple[str, str]
+) -> None:
+    """Defence: `Sessions._interrupt`: the removal was committed, and the daemon ended before it ended the session."""
+    (tmp_path / "daemon").mkdir()
+    with running_daemon(tmp_path / "daemon", session_repositories=(repository,)) as daemon:
+        who = identities.invite(daemon, "member")
+        path, pid, queued = begin(who, repository="app", isolation="sandbox")
+        database = daemon.executor.settings.database_file
+    with closing(sqlite3.connect(database)) as connection, connection:
+        assert connection.execute("DELETE FROM members WHERE account_id = ?", (who.account,)).rowcount == 1
+    with running_daemon(tmp_path / "daemon", session_repositories=(repository,)) as daemon:
+        everyone = operator(daemon)
+        wait_for(lambda: everyone.get(path).json["status"] == "stopped")
+        statuses = [everyone.get(f"{path}/tasks/{one['id']}").json["status"] for one in queued]
+        assert statuses == ["interrupted", "cancelled"] and not Path(f"/proc/{pid}").exists()
 
 
 @needs_sandbox

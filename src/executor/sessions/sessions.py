@@ -6,7 +6,6 @@ import asyncio
 import logging
 import shutil
 from dataclasses import replace
-from functools import partial
 from weakref import WeakValueDictionary
 
 from sqlalchemy.engine import Connection
@@ -102,12 +101,20 @@ class Sessions:
 
     async def _end_revoked(self) -> None:
         for runner in list(self._runners.values()):
-            workspace_id, session_id = runner.session.workspace_id, runner.session.id
-            async with self._locks.of(session_id):
-                look_up = partial(look_up_access, workspace_id=workspace_id, session_id=session_id)
-                session, why = await self._database.read(look_up)
-                if session is not None and session.status != "stopped" and why:
-                    await self._stop(session, f"access was revoked: {why}", None)
+            async with self._locks.of(runner.session.id):
+                await self._end_if_revoked(runner.session)
+
+    async def _end_if_revoked(self, session: Session) -> bool:
+        """Whether its agent may no longer run code."""
+
+        def look_up(c: Connection) -> tuple[Session | None, str]:
+            found = sessions.get(c, session.workspace_id, session.id)
+            return found, find_revocation(c, session.workspace_id, session.agent_id, "")
+
+        found, why = await self._database.read(look_up)
+        if found is not None and found.status != "stopped" and why:
+            await self._stop(found, f"access was revoked: {why}", None)
+        return bool(why)
 
     async def _stop(self, session: Session, why: str, by: By) -> Session:
         """Written down first, so that nothing new begins."""
@@ -275,7 +282,7 @@ class Sessions:
 
         drafts = [task_record(task, "interrupted", failure=failure) for task in found]
         changed = await runner.transcript.record(drafts, job)
-        if changed is not None and changed.status == "queued":
+        if changed is not None and changed.status == "queued" and not await self._end_if_revoked(changed):
             runner.wake()
 
     async def close(self) -> None:
@@ -304,9 +311,3 @@ class Sessions:
             raise NotFound(f"there is no session {session_id!r}", hint="see `executor sessions list`")
         self.transcripts.show(changed)
         return changed
-
-
-def look_up_access(c: Connection, workspace_id: str, session_id: str) -> tuple[Session | None, str]:
-    """A session, and why its agent may no longer run code; empty if it may."""
-    found = sessions.get(c, workspace_id, session_id)
-    return found, find_revocation(c, workspace_id, found.agent_id, "") if found is not None else ""
