@@ -279,8 +279,8 @@ class Database:
                 for item in group:
                     outcomes.append((item, *run_job(connection, item.job, alone=len(group) == 1)))
                 heads.write(connection)
-                for tell in at_commit:
-                    tell()
+                for announce in at_commit:
+                    announce()
         except BaseException as error:  # noqa: BLE001 - the edge of the writer thread: every waiting job gets it
             failure = self._failure(error) if isinstance(error, DBAPIError) else error
             outcomes = [(item, None, failure) for item in group]
