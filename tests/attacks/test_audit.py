@@ -241,11 +241,16 @@ async def test_a_database_that_can_not_be_written_refuses_every_act(harness: Exe
     assert (await whole(harness)).problem == ""
 
 
+async def write_nothing(database: Database) -> None:
+    await database.write(lambda c: None)
+
+
 def test_refused_requests_are_recorded_in_bounded_number(tmp_path: Path) -> None:
     """Defence: `MOST_OF_ONE` in `surfaces/http/refusal_audit.py`."""
     with running_daemon(tmp_path) as daemon:
         for _ in range(60):
             assert daemon.get("/v1/policies", role="exo_" + "w" * 43).status == 401
+        daemon.run(write_nothing(daemon.executor.database))  # behind everything that was queued before
         report = daemon.get("/v1/audit?type=request.refused&limit=1000").json["items"]
         assert 1 <= len(report) <= 20
         assert daemon.get("/v1/audit/verify").json["ok"]

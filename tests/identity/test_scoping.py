@@ -35,6 +35,7 @@ REASONS = {
     "of one account: a human's browsers and agents are theirs in whichever workspace": """
         browser_sessions:close_session browser_sessions:listing sessions:count_of_account
     """,
+    "of an organization: the accounts of its members": "browser_sessions:forget_links_of_members",
     "of one account: whether it was ever a member of anything": "external_subjects:was_member",
     JOURNAL: """
         calls:_start calls:_answer calls:close
@@ -42,6 +43,7 @@ REASONS = {
         executions:cancel
         interactions:_settle interactions:_use interactions:_of_execution interactions:supersede interactions:rebind
         interactions:cancel_pending permits:of_execution permits:_denials events:_logged events:_remarks
+        events:_said
         executions:_mark executions:_queue events:latest_trace interactions:forget_result
         lane:_lock_all segments:_locked segments:_progress segments:_put_back
         interactions:was_given interactions:_has_elicitation interactions:withdraw_elicitations

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from executor.execution.runs.run import answer_all
-from executor.runtime.protocol import Answer, BatchingSandbox, Step
+from executor.runtime.protocol import Answer, Step
 from executor.runtime.typescript.runtime import TypeScriptRuntime
-from executor.runtime.worker.process import Stream
 from tests.runtime.program_driver import CLOCK, Failed, drive, failure_of, first_step, outcome, program, value_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -102,30 +101,13 @@ async def test_answers_may_be_sent_ahead_and_each_gets_its_step(runtime: TypeScr
 async def test_answers_that_are_given_together_have_the_steps_that_each_would_have(runtime: TypeScriptRuntime) -> None:
     code = "const seen = []; const go = async (n) => { seen.push(await tools.a.b({n})); await tools.c.d({n}) };"
     sandbox = await runtime.open()
-    assert isinstance(sandbox, BatchingSandbox)
     await sandbox.start(program(code + "await Promise.all([go(1), go(2), go(3)]); return seen"))
-    first = await sandbox.answer_all([Answer(seq, CLOCK, value=str(seq)) for seq in (2, 3, 1)])
+    first = await answer_all(sandbox, [Answer(seq, CLOCK, value=str(seq)) for seq in (2, 3, 1)])
     proposed = [[json.loads(one.arguments) for one in step.proposals] for step in map(successful, first)]
-    last = await sandbox.answer_all([Answer(seq, CLOCK, value="null") for seq in (4, 5, 6)])
+    last = await answer_all(sandbox, [Answer(seq, CLOCK, value="null") for seq in (4, 5, 6)])
     await sandbox.close()
     assert proposed == [[{"n": 2}], [{"n": 3}], [{"n": 1}]]
     assert [step.value for step in map(successful, last)] == [None, None, "[2,3,1]"]
-
-
-async def test_answers_that_are_given_together_leave_with_one_write(
-    runtime: TypeScriptRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writes: list[int] = []
-    send, send_all = Stream.send, Stream.send_all
-    monkeypatch.setattr(Stream, "send", lambda self, data: (writes.append(1), send(self, data))[1])
-    monkeypatch.setattr(Stream, "send_all", lambda self, data: (writes.append(len(data)), send_all(self, data))[1])
-    sandbox = await runtime.open()
-    await sandbox.start(program("return await Promise.all([1, 2, 3].map((n) => tools.a.b({n})))"))
-    writes.clear()
-    steps = await answer_all(sandbox, [Answer(seq, CLOCK, value="1") for seq in (1, 2, 3)])
-    await sandbox.close()
-    assert [step.has_ended for step in map(successful, steps)] == [False, False, True]
-    assert writes[:1] == [3]
 
 
 def successful(step: Step | BaseException) -> Step:

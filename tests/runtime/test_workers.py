@@ -67,6 +67,24 @@ async def test_answers_that_are_given_together_are_lost_together(own: TypeScript
         await sandbox.answer_all([Answer(1, CLOCK, value="7")])
 
 
+async def test_answers_that_are_given_together_leave_with_one_write(
+    own: TypeScriptRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[int] = []
+    send, send_all = process.Stream.send, process.Stream.send_all
+    monkeypatch.setattr(process.Stream, "send", lambda self, data: (writes.append(1), send(self, data))[1])
+    monkeypatch.setattr(
+        process.Stream, "send_all", lambda self, data: (writes.append(len(data)), send_all(self, data))[1]
+    )
+    sandbox = await own.open()
+    await sandbox.start(program("return await Promise.all([1, 2, 3].map((n) => tools.a.b({n})))"))
+    writes.clear()
+    assert isinstance(sandbox, BatchingSandbox)
+    await sandbox.answer_all([Answer(seq, CLOCK, value="1") for seq in (1, 2, 3)])
+    await sandbox.close()
+    assert writes[:1] == [3]
+
+
 async def test_a_killed_worker_is_replaced(own: TypeScriptRuntime) -> None:
     before = set(own.worker_pids)
     for pid in before:

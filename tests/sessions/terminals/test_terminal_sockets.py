@@ -195,8 +195,11 @@ def test_foreign_pages_unknown_callers_and_other_addresses_get_no_socket(daemon:
     assert status("/mcp/socket") == 404
     assert status("/internal/socket") in (401, 404)
     assert status("/sessions/socket") == 404
-    refusals = [one for one in all_events(daemon) if one["type"] == "request.refused"]
-    assert any(one["data"]["code"] == "origin_refused" for one in refusals)
+
+    def is_recorded(one: Any) -> bool:
+        return bool(one["type"] == "request.refused" and one["data"]["code"] == "origin_refused")
+
+    wait_for(lambda: any(map(is_recorded, all_events(daemon))), "the refusal is recorded")
     with pytest.raises(InvalidStatus) as plain, connection(session, "/v1/status"):
         pass
     assert plain.value.response.status_code == 200  # answered as the request that it also is
