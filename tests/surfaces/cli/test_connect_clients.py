@@ -136,7 +136,7 @@ def test_the_agent_of_an_entry_is_kept_and_a_revoked_one_is_created_again(shared
 def test_a_server_that_does_not_work_is_reported_with_the_reason(shared: Cli, home: Path) -> None:
     assert shared("connect", "codex", "--yes", **environment(home)).code == 0
     path = home / ".codex/config.toml"
-    path.write_text(path.read_text() + "\n[mcp_servers.executor.env]\nEXECUTOR_HTTP_LIMITS = 'no'\nPYTHONHOME = '/nowhere'\n")
+    path.write_text(path.read_text() + "\n[mcp_servers.executor.env]\nEXECUTOR_HTTP_LIMITS = 'no'\nPYTHONHOME = '/x'\n")
     done = shared("connect", "codex", "--yes", "--json", **environment(home))
     assert done.code == 1
     assert done.json["check"]["ok"] is False and "ended with code" in done.json["check"]["problem"]
