@@ -77,16 +77,11 @@ class Slots:
 
     def take(self, party: Party, amount: int = 1) -> bool:
         """Without waiting; False if that is not possible now."""
-        shares, actors, executions, most = self._shares, self._actors, self._executions, self._largest
-        if (
-            self._held + most > shares.total
-            or actors[party.actor_id] + most > shares.actor
-            or executions[party.execution_id] + most > shares.execution
-        ):
+        if not (self._has_free and self._actor_may(party.actor_id) and self._may(party.execution_id)):
             return False
         self._held += amount
-        actors.add(party.actor_id, amount)
-        executions.add(party.execution_id, amount)
+        self._actors.add(party.actor_id, amount)
+        self._executions.add(party.execution_id, amount)
         return True
 
     async def acquire(self, party: Party, what: str, clock: Clock | None, seconds: float, amount: int = 1) -> None:

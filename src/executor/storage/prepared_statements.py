@@ -76,7 +76,7 @@ class Prepared:
             return c.exec_driver_sql(sql, dict(values) if isinstance(values, Mapping) else [dict(v) for v in values])
         # The abstract class alone would take long to say so of a `dict`.
         parameters: Parameters = take(values) if isinstance(values, (dict, Mapping)) else [*map(take, values)]
-        if dialect != "sqlite" or is_watched(c):
+        if dialect != "sqlite" or c.dispatch.before_cursor_execute:  # someone wants to see the statements
             return c.exec_driver_sql(sql, parameters)
         return self._run(c, sql, parameters)
 
@@ -102,7 +102,7 @@ class Prepared:
 
         On PostgreSQL it travels with others and is checked later, so nothing may be read into it that it has run.
         """
-        pipeline: Pipeline | None = None if c.dialect.name == "sqlite" else c.info.get("pipeline")
+        pipeline: Pipeline | None = c.info.get("pipeline")
         if pipeline is not None:
             sql, *_ = self._compiled.get(c.dialect.name) or self._compile(c)
             pipeline.add(sql, values, check)
@@ -134,11 +134,6 @@ def value_getter(names: Sequence[str]) -> Take:
     if len(names) > 1:
         return itemgetter(*names)
     return lambda values: tuple([values[name] for name in names])
-
-
-def is_watched(c: Connection) -> bool:
-    """Someone wants to see the statements. Core asks these two before it looks for listeners, which takes longer."""
-    return (c._has_events or c.engine._has_events) and bool(c.dispatch.before_cursor_execute)
 
 
 def row_type(names: list[str]) -> Any:
