@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
+from executor.checking.diagnostics import ROOT
 from executor.errors import (
     CodeTooLarge,
     Conflict,
@@ -57,6 +58,7 @@ from executor.telemetry.metrics import EXECUTIONS, INTERACTION_WAIT, INTERACTION
 GLANCE_SECONDS = 0.02
 LOOK_SECONDS = 1.0  # at executions of other processes
 ABANDON_SECONDS = 5.0
+LOOKED_AT = 100  # runs, before one is taken for alone
 
 
 class Engine:
@@ -342,8 +344,8 @@ class Engine:
                 asked = save_policy(c, asked, always, by=actor)
             return settle(c, asked, verdict, by=actor, reason=reason, result=result, scope=scope)
 
-        is_alone = scope == "once" and self._database.processes is None
-        settled, resumed = await (self._write_ahead(job) if is_alone else self._database.write(job))
+        may_run_early = scope == "once" and self._database.processes is None
+        settled, resumed = await (self._write_ahead(job) if may_run_early else self._database.write(job))
         self._carry_decision(settled, resumed)
         return settled
 
@@ -418,13 +420,16 @@ class Engine:
             run, journal = self._dispatch.begin(execution, begin_check)
             if submission.key:
                 journal.name(submission.key, submission.digest)
-            elif run is not None and "tools" not in submission.code:  # else its row goes in with its first call
+            elif run is not None and ROOT not in submission.code:  # else its row goes in with its first call
                 journal.log_start(is_alone=self._is_alone(run))
         return (run.execution if run else replace(execution, status="queued", owner="")), run, journal
 
     def _is_alone(self, run: Run) -> bool:
-        """Others may still be there until their rows are written, but no one waits for them."""
-        return all(other.reported.is_set() for other in self._dispatch.runs.values() if other is not run)
+        """Others may still be there until their rows are written, but no one waits for them. More than a few are not
+        looked at: thousands may be paused with calls under way."""
+        return len(self._dispatch.runs) <= LOOKED_AT and all(
+            other.reported.is_set() for other in self._dispatch.runs.values() if other is not run
+        )
 
     def _create(self, actor: Actor, submission: Submission, bounds: Bounds) -> Execution:
         self._check_code(submission.code)

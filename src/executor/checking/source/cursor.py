@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from executor.checking.diagnostics import ROOT
 from executor.checking.source.lexer import OPENING, Language, Token, tokens
-from executor.checking.source.tool_calls import ROOT, Outline, string_value
+from executor.checking.source.tool_calls import Outline, string_value
 from executor.dataclass import dataclass
 
 LOOKED_AT = 100_000  # characters before the place

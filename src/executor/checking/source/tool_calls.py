@@ -7,10 +7,10 @@ import re
 from dataclasses import field
 from functools import cached_property
 
+from executor.checking.diagnostics import ROOT
 from executor.checking.source.lexer import Language, Token, partners, tokens
 from executor.dataclass import dataclass
 
-ROOT = "tools"
 _DECLARING = ("const", "let", "var")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy.engine import Connection
 
@@ -39,8 +38,16 @@ def settle(
     attended = interactions.has_elicitation(c, asked.execution_id)
     who, origin = (by.id, by.origin) if by else ("", "")
     covers = scope if status == "approved" else ""
-    given: dict[str, Any] = {"reason": reason, "result": result, "scope": covers}
-    settled = replace(asked, status=status, settled_at=now_ms(), settled_by=who, settled_from=origin, **given)
+    settled = replace(
+        asked,
+        status=status,
+        settled_at=now_ms(),
+        settled_by=who,
+        settled_from=origin,
+        reason=reason,
+        result=result,
+        scope=covers,
+    )
     if not interactions.settle(c, settled):
         raise lost_to(c, interactions.get(c, asked.workspace_id, asked.id) or asked)
     if covers == "execution":
