@@ -28,7 +28,7 @@ def measure(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Rows:
     served, subject, rows = folder / "documents", Ours(folder), dict[str, Series]()
     served.mkdir(parents=True)
     connected, total = 0, Series("ms", [0.0], 0.0)
-    with documents.served(served) as address:
+    with documents.serve(served) as address:
         subject.start()
         try:
             settled_memory(subject)
@@ -38,7 +38,7 @@ def measure(folder: Path, *, quick: bool, say: Callable[[str], None]) -> Rows:
                 connected = size
                 spent = timed_once(subject, lambda names=names: connect(subject, address, names))  # type: ignore[misc]
                 total = Series("ms", [total.median + spent.median], (total.cpu_ms or 0) + (spent.cpu_ms or 0))
-                found = {"connect and index": total, **measured(subject, names[-1], 20 if quick else 100)}
+                found = {"connect and index": total, **measure_size(subject, names[-1], 20 if quick else 100)}
                 rows |= {f"scaling: {name} by tools, {size:,}": series for name, series in found.items()}
         finally:
             subject.stop()
@@ -56,7 +56,7 @@ def connect(subject: Ours, address: str, names: list[str]) -> None:
     operator.close()
 
 
-def measured(subject: Ours, namespace: str, amount: int) -> Rows:
+def measure_size(subject: Ours, namespace: str, amount: int) -> Rows:
     subject.stop()
     client = operator = None
     rows: Rows = {}

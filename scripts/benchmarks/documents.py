@@ -152,8 +152,8 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path | None = None) -> Iterator[str]:
-    """A folder, or the cache, on loopback, from a thread: whoever is measured is another process."""
+def serve(folder: Path | None = None) -> Iterator[str]:
+    """A folder, or the cache, on loopback, from a thread: the process that is measured is another one."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder or cache()))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

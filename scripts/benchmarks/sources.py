@@ -37,7 +37,7 @@ SUBJECTS = (
 
 def measure(*, quick: bool, say: Say) -> Rows:
     rows: Rows = {}
-    with documents.served() as address:
+    with documents.serve() as address:
         for subject in SUBJECTS:
             try:
                 path = subject.document()

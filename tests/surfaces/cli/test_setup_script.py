@@ -81,6 +81,6 @@ def test_without_any_python_the_setup_says_what_is_missing(machine: Machine) -> 
 
 
 def test_the_measurement_works_with_a_real_python(machine: Machine) -> None:
-    """What stands in for it above would hide a mistake in it. A folder is where no environment can be made."""
+    """The stand-ins above would hide a mistake in it. A file in the place of the environment ends the setup early."""
     (machine.root / "checkout" / ".venv").write_text("")
     assert f"({sys.executable})" in machine.run(PYTHON=sys.executable)

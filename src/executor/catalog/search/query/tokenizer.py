@@ -66,7 +66,7 @@ def chunks(text: str) -> list[bytes]:
 @lru_cache(200_000)
 def words_in(chunk: bytes) -> tuple[str, ...]:
     if chunk.islower() and chunk.isalpha():
-        return (chunk[:MAX_WORD].decode(),)  # as most: one word that stands there as it is kept
+        return (chunk[:MAX_WORD].decode(),)  # most are one word, written as it is kept
     return tuple(map(lower, _WORD.findall(chunk.decode())))
 
 
